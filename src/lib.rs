@@ -1,0 +1,3 @@
+//! Frontier Designer.
+#[cfg(test)]
+mod t { #[test] fn x() { } }
