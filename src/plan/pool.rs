@@ -1,0 +1,260 @@
+//! Who does what, as drawn: pools with a role, a layout, an engine and a precision; services made
+//! of pools; feeds between services.
+
+use crate::catalog::typed_id;
+use crate::cluster::GpuRange;
+use crate::model::Precision;
+use crate::units::Seconds;
+use serde::{Deserialize, Serialize};
+
+typed_id!(
+    /// A pool of a design.
+    PoolId
+);
+typed_id!(
+    /// A service of a design.
+    ServiceId
+);
+
+/// What the GPUs of a pool do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Prefill and decode in the same steps.
+    Colocated,
+    /// Prefill only.
+    Prefill,
+    /// Decode only.
+    Decode,
+    /// The attention half of an attention/FFN split.
+    Attention,
+    /// The FFN half.
+    Ffn,
+}
+
+impl Role {
+    /// All, in the order shown.
+    pub const ALL: [Self; 5] = [
+        Self::Colocated,
+        Self::Prefill,
+        Self::Decode,
+        Self::Attention,
+        Self::Ffn,
+    ];
+
+    /// The field's word for it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Colocated => "Co-located",
+            Self::Prefill => "Prefill",
+            Self::Decode => "Decode",
+            Self::Attention => "Attention",
+            Self::Ffn => "FFN",
+        }
+    }
+}
+
+/// How one replica of the model is spread over GPUs. A replica has `tp · dp · pp` GPUs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Layout {
+    /// Tensor parallelism: ranks that split each layer.
+    pub tp: u32,
+    /// Pipeline parallelism: stages of consecutive layers.
+    pub pp: u32,
+    /// Attention data parallelism: lanes with their own requests and KV that share the experts.
+    pub dp: u32,
+    /// Expert parallelism: ranks the experts are dealt to; divides `tp · dp`, the rest is MoE-TP.
+    pub ep: u32,
+}
+
+impl Layout {
+    /// One GPU.
+    pub const SINGLE: Self = Self {
+        tp: 1,
+        pp: 1,
+        dp: 1,
+        ep: 1,
+    };
+
+    /// GPUs of one replica.
+    #[must_use]
+    pub const fn gpus(self) -> u32 {
+        self.tp.saturating_mul(self.pp).saturating_mul(self.dp)
+    }
+
+    /// Ranks that split each expert: `tp · dp / ep`.
+    #[must_use]
+    pub fn moe_tp(self) -> u32 {
+        (self.tp * self.dp / self.ep.max(1)).max(1)
+    }
+}
+
+/// Which serving engine's loop runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum EngineKind {
+    /// vLLM, V1 scheduler.
+    Vllm,
+}
+
+impl EngineKind {
+    /// The engine's name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Vllm => "vLLM",
+        }
+    }
+}
+
+/// When a disaggregated request's first token, computed by prefill, reaches the client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum FirstToken {
+    /// When prefill ends.
+    PrefillEnd,
+    /// When its KV has arrived and decode has admitted it.
+    DecodeAdmission,
+}
+
+/// An engine's settings, by the engine's own names.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Engine {
+    /// Which engine.
+    pub kind: EngineKind,
+    /// Its version.
+    pub version: String,
+    /// Token budget of a step.
+    pub max_num_batched_tokens: u32,
+    /// Most requests running in one scheduler.
+    pub max_num_seqs: u32,
+    /// Tokens of a KV block.
+    pub block_size: u32,
+    /// Share of device memory the engine may use.
+    pub gpu_memory_utilization: f64,
+    /// Whether a prompt may be cut to fit the budget.
+    pub enable_chunked_prefill: bool,
+    /// Measured KV blocks per scheduler; none: derived from memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub num_gpu_blocks: Option<u64>,
+    /// Host time added to each step.
+    pub host_step_time: Seconds,
+    /// See [`FirstToken`].
+    pub first_token: FirstToken,
+}
+
+impl Engine {
+    /// vLLM's defaults for its API server (`vllm/engine/arg_utils.py`, 0.11): GPUs of 70 GiB and
+    /// more except the A100 get a budget of 8,192 tokens and 1,024 sequences, others 2,048 and 256.
+    /// The block is FlashAttention's 16 tokens. Host time is off until it is calibrated.
+    #[must_use]
+    pub fn vllm(large_gpu: bool) -> Self {
+        Self {
+            kind: EngineKind::Vllm,
+            version: "0.11.0".to_owned(),
+            max_num_batched_tokens: if large_gpu { 8192 } else { 2048 },
+            max_num_seqs: if large_gpu { 1024 } else { 256 },
+            block_size: 16,
+            gpu_memory_utilization: 0.9,
+            enable_chunked_prefill: true,
+            num_gpu_blocks: None,
+            host_step_time: Seconds::ZERO,
+            first_token: FirstToken::DecodeAdmission,
+        }
+    }
+}
+
+/// A set of GPUs with one role, one layout, one engine and one precision.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pool {
+    /// Its name in the file.
+    pub id: PoolId,
+    /// Its name for people.
+    pub name: String,
+    /// What its GPUs do.
+    pub role: Role,
+    /// Which GPUs.
+    pub gpus: Vec<GpuRange>,
+    /// How a replica is spread.
+    pub layout: Layout,
+    /// The engine.
+    pub engine: Engine,
+    /// Number formats.
+    pub precision: Precision,
+}
+
+/// Which phases a service serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phases {
+    /// Prefill and decode.
+    Both,
+    /// Prefill only.
+    Prefill,
+    /// Decode only.
+    Decode,
+}
+
+/// What serves requests.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Service {
+    /// A pool whose replicas hold the whole model.
+    Whole {
+        /// Its name in the file.
+        id: ServiceId,
+        /// The pool.
+        pool: PoolId,
+        /// Which phases.
+        phases: Phases,
+    },
+    /// Attention pools that share an FFN pool.
+    Afd {
+        /// Its name in the file.
+        id: ServiceId,
+        /// Pools that attend.
+        attention: Vec<PoolId>,
+        /// The pool with the experts.
+        ffn: PoolId,
+        /// Which phases.
+        phases: Phases,
+    },
+}
+
+impl Service {
+    /// Its name.
+    #[must_use]
+    pub const fn id(&self) -> &ServiceId {
+        match self {
+            Self::Whole { id, .. } | Self::Afd { id, .. } => id,
+        }
+    }
+
+    /// Which phases it serves.
+    #[must_use]
+    pub const fn phases(&self) -> Phases {
+        match self {
+            Self::Whole { phases, .. } | Self::Afd { phases, .. } => *phases,
+        }
+    }
+
+    /// Whether the pool is part of it.
+    #[must_use]
+    pub fn uses(&self, id: &PoolId) -> bool {
+        match self {
+            Self::Whole { pool, .. } => pool == id,
+            Self::Afd { attention, ffn, .. } => ffn == id || attention.contains(id),
+        }
+    }
+}
+
+/// A prefill service hands its requests to a decode service.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Feed {
+    /// The prefill service.
+    pub from: ServiceId,
+    /// The decode service.
+    pub to: ServiceId,
+}

@@ -1,0 +1,12 @@
+//! Documents on disk: a project holds the designs to compare, one workload, one SLO and the
+//! studies asked for. Versioned RON with frozen structs per version, migrated step by step, saved
+//! atomically. Results are never in it.
+
+mod document;
+mod examples;
+mod io;
+mod v1;
+
+pub use document::{CurveStudy, Project, Slo};
+pub use examples::{Example, ExampleError, example, examples};
+pub use io::{MAX_DOCUMENT_BYTES, ProjectError, load, parse, save, to_text};
