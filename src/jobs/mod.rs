@@ -1,0 +1,6 @@
+//! Background work without a window: takes immutable snapshots, works on a thread pool, streams
+//! results over a channel, stops within 50 ms when cancelled or superseded.
+
+mod curves;
+
+pub use curves::{CurveJob, CurveMessage, CurvePoint, CurveRunner, DesignSnapshot, Stage, Waker};

@@ -1,0 +1,97 @@
+//! A plan: a design frozen into dense arrays, the only input of `cost` and `sim`.
+
+use super::memory::MemoryBudget;
+use super::pool::{Engine, Layout, Phases, PoolId, Role};
+use crate::catalog::Gpu;
+use crate::cluster::{GpuIx, Topology};
+use crate::model::{Model, Precision};
+use crate::units::{DollarsPerHour, Watts};
+use std::sync::Arc;
+
+/// One copy of the model on some GPUs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replica {
+    /// Its GPUs, stage by stage, in each stage lane by lane, in each lane TP rank by TP rank.
+    pub ranks: Vec<GpuIx>,
+}
+
+impl Replica {
+    /// The GPUs of one lane of one stage.
+    #[must_use]
+    pub fn lane(&self, layout: Layout, stage: u32, lane: u32) -> &[GpuIx] {
+        let first = ((stage * layout.dp + lane) * layout.tp) as usize;
+        &self.ranks[first..first + layout.tp as usize]
+    }
+
+    /// The GPUs of one stage.
+    #[must_use]
+    pub fn stage(&self, layout: Layout, stage: u32) -> &[GpuIx] {
+        let size = (layout.dp * layout.tp) as usize;
+        let first = stage as usize * size;
+        &self.ranks[first..first + size]
+    }
+}
+
+/// `count` equal layers of the model on one stage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StageRun {
+    /// Index into the model's layer runs.
+    pub run: usize,
+    /// How many layers of it.
+    pub count: u32,
+}
+
+/// A pool, frozen.
+#[derive(Debug, Clone)]
+pub struct PlannedPool {
+    /// Its name in the document.
+    pub id: PoolId,
+    /// Its name for people.
+    pub name: String,
+    /// What it does.
+    pub role: Role,
+    /// Its GPU type.
+    pub gpu: Arc<Gpu>,
+    /// Layout of a replica. For a dense model `dp` lanes are independent and have become replicas.
+    pub layout: Layout,
+    /// Its engine.
+    pub engine: Engine,
+    /// Its number formats.
+    pub precision: Precision,
+    /// Layers of each pipeline stage.
+    pub stages: Vec<Vec<StageRun>>,
+    /// Its copies of the model.
+    pub replicas: Vec<Replica>,
+    /// Memory of its fullest GPU.
+    pub memory: MemoryBudget,
+}
+
+/// A service, frozen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlannedService {
+    /// Index into `pools`.
+    pub pool: usize,
+    /// Which phases.
+    pub phases: Phases,
+}
+
+/// A design, frozen.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The model.
+    pub model: Arc<Model>,
+    /// The unfolded cluster.
+    pub topology: Arc<Topology>,
+    /// Pools that serve.
+    pub pools: Vec<PlannedPool>,
+    /// Services.
+    pub services: Vec<PlannedService>,
+    /// Feeds: (prefill service, decode service), indices into `services`.
+    pub feeds: Vec<(usize, usize)>,
+    /// GPUs drawn, idle ones too: what throughput per GPU is divided by.
+    pub gpus: u32,
+    /// Price of all of them.
+    pub price: DollarsPerHour,
+    /// Board power of all of them.
+    pub power: Watts,
+}

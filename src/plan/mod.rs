@@ -1,0 +1,23 @@
+//! Who does what: pools, layouts, engines, services and feeds as drawn; their legality and memory
+//! feasibility as findings; and the frozen [`Plan`] that `cost` and `sim` run on.
+
+mod compile;
+mod design;
+mod finding;
+mod frozen;
+mod legality;
+mod memory;
+mod placement;
+mod pool;
+
+pub use compile::{Compiled, Demand, compile};
+pub use design::{Design, DesignId, ModelRef};
+pub use finding::{Change, Finding, Place, Repair, Severity};
+pub use frozen::{Plan, PlannedPool, PlannedService, Replica, StageRun};
+pub use memory::{BlockSource, MemoryBudget, MemoryTerm};
+pub use pool::{
+    Engine, EngineKind, Feed, FirstToken, Layout, Phases, Pool, PoolId, Role, Service, ServiceId,
+};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+//! What a run says: counts, latencies, throughput, the window they are measured in, and where the
+//! prices came from.
+//!
+//! Definitions (design §5). TTFT: client sends → first token delivered. TPOT: (E2E − TTFT) /
+//! (output − 1), undefined for one token. ITL: gaps between delivered tokens. Throughput per GPU:
+//! output tokens over the measured window per GPU of the whole design, idle ones too.
+
+use serde::Serialize;
+
+/// Mean and percentiles of one latency, seconds. All zero of `count` 0.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct Stats {
+    /// Samples.
+    pub count: u64,
+    /// Mean.
+    pub mean: f64,
+    /// Median.
+    pub p50: f64,
+    /// 90th percentile.
+    pub p90: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
+}
+
+/// Where every request ended; the four add up to what was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Counts {
+    /// Sent.
+    pub arrived: u64,
+    /// Answered in full.
+    pub completed: u64,
+    /// Refused or lost.
+    pub failed: u64,
+    /// Not ended when the run ended.
+    pub in_flight: u64,
+}
+
+/// Which part of the run was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Window {
+    /// `steady` (warm-up and drain cut) or `whole run` (what a benchmark client reports).
+    pub kind: &'static str,
+    /// From, seconds of simulated time.
+    pub start_s: f64,
+    /// To.
+    pub end_s: f64,
+    /// End of the run.
+    pub run_end_s: f64,
+}
+
+/// Where the time came from.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Provenance {
+    /// Fidelity of the prices.
+    pub fidelity: &'static str,
+    /// Engines and versions, pool by pool.
+    pub engines: Vec<String>,
+    /// Relative error band of step times (low, high), as a share: (−0.3, 0.3) is ±30 %.
+    pub band: (f64, f64),
+    /// Shares of device time by operator class, largest first.
+    pub time_shares: Vec<(&'static str, f64)>,
+    /// Seed.
+    pub seed: u64,
+}
+
+/// What went on beside requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Work {
+    /// Events handled.
+    pub events: u64,
+    /// Engine steps.
+    pub steps: u64,
+    /// Request-steps: running requests summed over steps.
+    pub request_steps: u64,
+    /// Requests preempted and recomputed.
+    pub preemptions: u64,
+    /// KV transfers.
+    pub transfers: u64,
+}
+
+/// The result of one run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Summary {
+    /// Where requests ended.
+    pub requests: Counts,
+    /// Time to first token, of requests that got one in the window.
+    pub ttft_s: Stats,
+    /// Time per output token, of requests completed in the window with two tokens or more.
+    pub tpot_s: Stats,
+    /// Inter-token latency in the window.
+    pub itl_s: Stats,
+    /// End-to-end latency of requests completed in the window.
+    pub e2e_s: Stats,
+    /// Requests completed per second of the window.
+    pub requests_per_s: f64,
+    /// Output tokens delivered per second of the window.
+    pub output_tokens_per_s: f64,
+    /// The same per GPU of the whole design.
+    pub output_tokens_per_s_per_gpu: f64,
+    /// Prompt tokens of requests whose first token fell in the window, per second.
+    pub input_tokens_per_s: f64,
+    /// The measured window.
+    pub window: Window,
+    /// The load is above what the design serves: queues grow all through the run.
+    pub saturated: bool,
+    /// The busiest drawn link and its utilisation over the run, 0 to 1.
+    pub busiest_link: Option<(String, f64)>,
+    /// Largest share of KV blocks in use per pool, 0 to 1.
+    pub kv_peak: Vec<(String, f64)>,
+    /// Where the time came from.
+    pub provenance: Provenance,
+    /// What went on.
+    pub work: Work,
+}
