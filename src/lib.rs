@@ -1,3 +1,5 @@
 //! Frontier Designer.
-#[cfg(test)]
-mod t { #[test] fn x() { } }
+
+pub mod catalog;
+pub mod model;
+pub mod units;
