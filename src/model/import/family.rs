@@ -66,10 +66,17 @@ impl Family {
         let inner = fields.text("model_type")?.unwrap_or(outer);
         let name: String = inner.chars().take(80).collect();
         let name = name.strip_suffix("_text").unwrap_or(&name).to_owned();
-        let flag = match fields.flag("tie_word_embeddings")? {
-            Some(flag) => Some(flag),
-            None => top.flag("tie_word_embeddings")?,
-        };
+        let own = fields.flag("tie_word_embeddings")?;
+        let outer_flag = top.flag("tie_word_embeddings")?;
+        if let (Some(own), Some(outer)) = (own, outer_flag)
+            && own != outer
+        {
+            notes.push(format!(
+                "tie_word_embeddings is {outer} at the top and {own} in {}: the latter is taken",
+                fields.place()
+            ));
+        }
+        let flag = own.or(outer_flag);
         if UNGATED.contains(&name.as_str()) {
             return Err(ImportError::Unsupported {
                 feature: format!("“{name}”'s feed-forward part without a gate"),

@@ -39,6 +39,17 @@ impl<'a> Fields<'a> {
         self.map.get(key).is_some_and(|value| !value.is_null())
     }
 
+    /// Counts as read what a nested section states again.
+    pub(super) fn leave_to(&self, section: &Fields<'_>) {
+        let mut used = self.used.borrow_mut();
+        used.extend(
+            self.map
+                .keys()
+                .map(String::as_str)
+                .filter(|key| section.map.contains_key(*key)),
+        );
+    }
+
     /// Keys that nobody has read and that aren't known to be harmless.
     pub(super) fn unread(&self) -> impl Iterator<Item = (&'a str, &'a Value)> {
         let used = self.used.borrow().clone();

@@ -2,7 +2,6 @@
 //! rotary embedding, how a library loads the file, and descriptions of towers that aren't imported.
 
 const EXACT: &[&str] = &[
-    "activation",
     "add_cross_attention",
     "architectures",
     "attn_implementation",
@@ -76,7 +75,6 @@ const EXACT: &[&str] = &[
     "temperature",
     "tf_legacy_loss",
     "tie_encoder_decoder",
-    "tie_weights",
     "tokenizer_class",
     "top_k",
     "top_p",
@@ -91,16 +89,13 @@ const EXACT: &[&str] = &[
     "use_mtp",
     "use_unified_vision_chunk",
     "video_placeholder",
-    "moe_router_pre_softmax",
     "multimodal_projector_bias",
     "projector_hidden_act",
     "vision_feature_layer",
     "embedding_multiplier",
     "attention_multiplier",
     "original_max_position_embeddings",
-    "attention_method",
     "projector_config",
-    "attention_scaling",
 ];
 
 const STARTS: &[&str] = &[
@@ -136,8 +131,5 @@ pub(super) fn harmless(key: &str) -> bool {
     EXACT.contains(&key)
         || STARTS.iter().any(|start| key.starts_with(start))
         || ENDS.iter().any(|end| key.ends_with(end))
-        || matches!(
-            key,
-            "aux_loss_alpha" | "dropout" | "sep_token" | "quantization"
-        )
+        || matches!(key, "aux_loss_alpha" | "dropout" | "sep_token")
 }

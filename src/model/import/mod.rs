@@ -69,6 +69,9 @@ pub fn import_config(text: &str, file_name: &str) -> Result<Imported, ImportErro
     refuse::mechanisms(text_fields)?;
     let model = read_model(&top, text_fields, file_name, &mut notes)?;
     let precision_hint = quantization::hint(&top, text_fields, &mut notes)?;
+    if nested.is_some() {
+        top.leave_to(text_fields);
+    }
     let mut unused_keys = top.unused();
     if nested.is_some() {
         unused_keys.extend(text_fields.unused());

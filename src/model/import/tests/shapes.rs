@@ -285,6 +285,26 @@ fn unknown_keys_are_listed_sorted() {
     assert_eq!(imported.unused_keys, ["alpha", "zeta"]);
 }
 
+/// Re-saved multimodal files state the language model twice, at the top and in its section.
+#[test]
+fn a_section_goes_before_the_top() {
+    let section: Value = serde_json::from_str(&llama(json!({}))).expect("JSON");
+    let top = json!({
+        "text_config": section, "hidden_size": 64, "sliding_window": 4096, "max_window_layers": 3,
+        "tie_word_embeddings": true, "zeta": 1
+    });
+    let mut both = top;
+    merge(
+        &mut both["text_config"],
+        json!({"sliding_window": null, "max_window_layers": 32}),
+    );
+    let imported = import(&both.to_string());
+    assert_same_shape(&imported.model, "llama-3.1-8b");
+    assert_eq!(imported.unused_keys, ["zeta"]);
+    let said = |word| imported.assumptions.iter().any(|note| note.contains(word));
+    assert!(said("tie_word_embeddings"), "{:?}", imported.assumptions);
+}
+
 #[test]
 fn names_come_from_the_repository_then_the_file() {
     let name = |changes, file: &str| {
