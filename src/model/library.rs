@@ -57,7 +57,7 @@ fn read(file: &PresetFile) -> Result<Model, ModelError> {
             origin: file.origin.to_string(),
             message: error.to_string(),
         })?;
-    if file.name.trim_end_matches(".ron") != model.id.as_str() {
+    if file.name != model.id.as_str() {
         return Err(ModelError::FileName {
             origin: file.origin.to_string(),
             id: model.id.to_string(),
