@@ -142,7 +142,7 @@ pub(super) fn compose(figure: &Figure, style: &Style) -> Scene {
     };
     block(
         &mut scene,
-        m.title.wrap(&figure.title, inner, 2),
+        m.title.wrap(&figure.title, inner, 3),
         m.title,
         INK,
         0.15 * em,
@@ -235,6 +235,7 @@ pub(super) fn compose(figure: &Figure, style: &Style) -> Scene {
         .iter()
         .map(|y| vertical_ticks(y.as_ref(), plot_height, &m))
         .collect();
+    let mut plots = (f64::INFINITY, f64::NEG_INFINITY);
     for column in 0..columns {
         let members = || (column..panels.len()).step_by(columns);
         let widest = members()
@@ -274,6 +275,7 @@ pub(super) fn compose(figure: &Figure, style: &Style) -> Scene {
                 width: plot_width,
                 height: plot_height,
             };
+            plots = (plots.0.min(plot.left), plots.1.max(plot.right()));
             let last = row + 1 == rows;
             let grid = Grid {
                 plot,
@@ -294,7 +296,17 @@ pub(super) fn compose(figure: &Figure, style: &Style) -> Scene {
     let mut baseline =
         scene.height - margin - foot_height - x_title_height + 0.35 * em + m.heading.size;
     for text in x_title {
-        let at = [style.width / 2.0, baseline];
+        // Below the middle of the plots, unless that pushes it off the paper.
+        let room = (inner - m.heading.width(&text)) / 2.0;
+        let middle = if plots.0 < plots.1 {
+            (plots.0 + plots.1) / 2.0
+        } else {
+            style.width / 2.0
+        };
+        let at = [
+            middle.clamp(style.width / 2.0 - room, style.width / 2.0 + room),
+            baseline,
+        ];
         scene.text(Label {
             at,
             anchor: Anchor::Middle,
@@ -359,7 +371,7 @@ fn direct_width(panels: &[&Panel], m: &Measures, inner: f64) -> Option<f64> {
         .iter()
         .map(|s| m.heading.width(&s.name))
         .fold(0.0, f64::max);
-    (lines && panel.series.len() <= 8 && widest > 0.0 && widest < 0.3 * inner)
+    (lines && panel.series.len() <= 7 && widest > 0.0 && widest < 0.3 * inner)
         .then_some(widest + 1.2 * m.em)
 }
 
@@ -419,6 +431,7 @@ fn legend(
             radius: m.radius,
             color: series.color,
             hollow: false,
+            halo: true,
         });
         let at = [
             left + sample + after_sample,
@@ -445,6 +458,7 @@ fn legend(
             radius: m.radius,
             color: SOFT_INK,
             hollow: true,
+            halo: true,
         });
         let at = [
             left + em + after_sample,
@@ -522,7 +536,7 @@ fn y_domain(
 }
 
 fn vertical_count(height: f64, em: f64) -> usize {
-    (height / (2.7 * em)).clamp(2.0, 8.0) as usize
+    (height / (2.1 * em)).clamp(2.0, 8.0) as usize
 }
 
 fn vertical_ticks(domain: Option<&Domain>, height: f64, m: &Measures) -> Vec<Tick> {
@@ -560,7 +574,7 @@ fn horizontal_ticks(domain: Option<&Domain>, width: f64, m: &Measures) -> Vec<Ti
             free
         })
     };
-    let count = (width / (3.4 * m.em)).clamp(2.0, 12.0) as usize;
+    let count = (width / (2.4 * m.em)).clamp(2.0, 12.0) as usize;
     domain.ticks(
         if domain.scale() == Scale::Linear {
             count

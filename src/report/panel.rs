@@ -104,14 +104,22 @@ pub(super) fn draw(scene: &mut Scene, panel: &Panel, grid: &Grid, m: &Measures) 
                 });
             }
         }
-        // Markers above all lines, so that no curve strikes through another's points.
+        // Clouds behind lines, lines behind their markers: no curve strikes through another's points.
         let placed: Vec<_> = panel
             .series
             .iter()
             .map(|series| curve::points(series, &plot, x, y))
             .collect();
-        for (series, points) in panel.series.iter().zip(&placed) {
+        let clouds = |hidden: bool| {
+            let pairs = panel.series.iter().zip(&placed);
+            pairs.filter(move |(series, _)| (series.dash == Dash::Hidden) == hidden)
+        };
+        for (series, points) in clouds(true) {
+            any |= markers(scene, &mut placer, series, points, &plot, m);
+        }
+        for (series, points) in clouds(false) {
             for stroke in curve::strokes(points) {
+                placer.avoid_curve(&stroke.points, 0.4 * m.em);
                 let opacity = if stroke.muted { 0.45 } else { 1.0 };
                 let pen = Pen {
                     color: series.color,
@@ -119,32 +127,15 @@ pub(super) fn draw(scene: &mut Scene, panel: &Panel, grid: &Grid, m: &Measures) 
                     dash: series.dash,
                     opacity,
                 };
-                if series.dash != Dash::Hidden {
-                    placer.avoid_curve(&stroke.points, 0.4 * m.em);
-                    scene.items.push(Item::Path {
-                        points: stroke.points,
-                        pen,
-                        clip: Some(clip),
-                    });
-                }
-            }
-        }
-        for (series, points) in panel.series.iter().zip(&placed) {
-            any |= points.iter().any(|p| plot.grown(0.5).contains(p.at));
-            for point in curve::markers(points, series.dash, &plot, 1.6 * m.em) {
-                // The point counts double: its marker is wider than a line.
-                placer.avoid_point(point.at);
-                placer.avoid_point(point.at);
-                let marker = lone(series, points.len());
-                let (at, color, hollow) = (point.at, series.color, point.muted);
-                scene.items.push(Item::Marker {
-                    at,
-                    marker,
-                    radius: radius(marker, m),
-                    color,
-                    hollow,
+                scene.items.push(Item::Path {
+                    points: stroke.points,
+                    pen,
+                    clip: Some(clip),
                 });
             }
+        }
+        for (series, points) in clouds(false) {
+            any |= markers(scene, &mut placer, series, points, &plot, m);
         }
     }
     axes(scene, grid, m);
@@ -184,6 +175,41 @@ fn radius(marker: Marker, m: &Measures) -> f64 {
     } else {
         m.radius
     }
+}
+
+/// Paints the markers of one series; whether any of its points lies inside the plot.
+fn markers(
+    scene: &mut Scene,
+    placer: &mut Placer,
+    series: &Series,
+    points: &[curve::Placed],
+    plot: &Area,
+    m: &Measures,
+) -> bool {
+    let marker = lone(series, points.len());
+    // Dense clouds are read as a mass: smaller, and without paper around each point.
+    let (shrink, halo) = match points.len() {
+        _ if series.dash != Dash::Hidden => (1.0, true),
+        0..=60 => (0.9, true),
+        61..=400 => (0.7, true),
+        _ => (0.45, false),
+    };
+    let radius = radius(marker, m) * shrink;
+    for point in curve::markers(points, series.dash, plot, 1.6 * m.em) {
+        // The point counts double: its marker is wider than a line.
+        placer.avoid_point(point.at);
+        placer.avoid_point(point.at);
+        let (at, color, hollow) = (point.at, series.color, point.muted);
+        scene.items.push(Item::Marker {
+            at,
+            marker,
+            radius,
+            color,
+            hollow,
+            halo,
+        });
+    }
+    points.iter().any(|p| plot.grown(0.5).contains(p.at))
 }
 
 /// A series of a single point is invisible without a marker.
@@ -341,6 +367,7 @@ fn labels(scene: &mut Scene, panel: &Panel, grid: &Grid, m: &Measures, placer: &
                     radius: radius(*marker, m),
                     color: *color,
                     hollow: false,
+                    halo: true,
                 });
                 let reach = m.radius * if *marker == Marker::Star { 1.6 } else { 1.0 };
                 let own = Area {
@@ -543,17 +570,15 @@ pub(super) fn name_curves(scene: &mut Scene, panel: &Panel, grid: &Grid, m: &Mea
         })
         .collect();
     ends.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let row = 1.25 * font.size;
-    // Push down what is too close, then push the stack back up into the plot.
-    let mut floor = f64::NEG_INFINITY;
-    for end in &mut ends {
-        end.0 = end.0.max(floor + row);
-        floor = end.0;
-    }
-    let mut ceiling = plot.bottom() + row;
-    for end in ends.iter_mut().rev() {
-        end.0 = end.0.min(ceiling - row);
-        ceiling = end.0;
+    let wanted: Vec<f64> = ends.iter().map(|end| end.0).collect();
+    let levels = spread(
+        &wanted,
+        1.25 * font.size,
+        plot.top,
+        plot.bottom() - 0.3 * font.size,
+    );
+    for (end, level) in ends.iter_mut().zip(levels) {
+        end.0 = level;
     }
     let left = plot.right() + 0.9 * m.em;
     for (level, at, series) in ends {
@@ -587,5 +612,54 @@ pub(super) fn name_curves(scene: &mut Scene, panel: &Panel, grid: &Grid, m: &Mea
             halo: false,
             text,
         });
+    }
+}
+
+/// Levels as near to the `wanted` ones (in rising order) as a distance of `row` allows, between `top` and `bottom` where
+/// they fit: levels that would touch form a block centred on what its members want.
+fn spread(wanted: &[f64], row: f64, top: f64, bottom: f64) -> Vec<f64> {
+    // Blocks of (first level wanted on average, members).
+    let mut blocks: Vec<(f64, usize)> = Vec::new();
+    let inside =
+        |first: f64, members: usize| first.min(bottom - row * (members - 1) as f64).max(top);
+    for &level in wanted {
+        let mut block = (inside(level, 1), 1);
+        while let Some(&(first, members)) = blocks.last() {
+            if first + row * members as f64 <= block.0 {
+                break;
+            }
+            blocks.pop();
+            let (a, b) = (members as f64, block.1 as f64);
+            let mean = (first * a + (block.0 - row * a) * b) / (a + b);
+            block = (inside(mean, members + block.1), members + block.1);
+        }
+        blocks.push(block);
+    }
+    blocks
+        .iter()
+        .flat_map(|&(first, members)| (0..members).map(move |i| first + row * i as f64))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::spread;
+
+    #[test]
+    fn names_spread_evenly_around_their_curves() {
+        assert_eq!(spread(&[10.0, 50.0], 12.0, 0.0, 100.0), [10.0, 50.0]);
+        assert_eq!(
+            spread(&[50.0, 50.0, 50.0], 12.0, 0.0, 100.0),
+            [38.0, 50.0, 62.0]
+        );
+        assert_eq!(spread(&[95.0, 99.0], 12.0, 0.0, 100.0), [88.0, 100.0]);
+        assert_eq!(spread(&[0.0, 1.0], 12.0, 0.0, 100.0), [0.0, 12.0]);
+        assert_eq!(spread(&[], 12.0, 0.0, 100.0), [0.0; 0]);
+        let crowded = spread(&[5.0; 30], 12.0, 0.0, 100.0);
+        assert!(
+            crowded
+                .windows(2)
+                .all(|pair| pair[1] - pair[0] >= 12.0 - 1e-9)
+        );
     }
 }

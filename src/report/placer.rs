@@ -93,7 +93,9 @@ impl Placer {
                 best = Some((cost, label));
             }
         }
-        let (_, label) = best?;
+        let (cost, mut label) = best?;
+        // Paper around the letters only where something lies under them.
+        label.halo = cost > 1;
         self.taken.push(label.area().grown(margin / 2.0));
         Some(label)
     }

@@ -97,18 +97,24 @@ impl Domain {
                 low = if from_zero { 0.0 } else { low };
                 high = if to_zero { 0.0 } else { high };
                 let step = ticks::nice_step(high - low, count);
-                // A point on the very edge would have half its marker outside.
-                let room = (high - low) * 0.02;
-                low = if from_zero {
-                    0.0
-                } else {
-                    libm::floor((low - room) / step) * step
+                // A point on the very edge would have half its marker outside; a tick far beyond it wastes paper.
+                let (room, most) = ((high - low) * 0.03, (high - low) * 0.15);
+                let out = |tick: f64, end: f64| {
+                    let padded = end + room.copysign(tick - end);
+                    if (tick - end).abs() <= most {
+                        tick
+                    } else {
+                        padded
+                    }
                 };
-                high = if to_zero {
-                    0.0
-                } else {
-                    libm::ceil((high + room) / step) * step
-                };
+                let (floor, ceiling) = (
+                    libm::floor((low - room) / step) * step,
+                    libm::ceil((high + room) / step) * step,
+                );
+                (low, high) = (
+                    if from_zero { 0.0 } else { out(floor, low) },
+                    if to_zero { 0.0 } else { out(ceiling, high) },
+                );
             }
         }
         Self { scale, low, high }

@@ -118,6 +118,8 @@ pub(super) enum Item {
         radius: f64,
         color: Rgb,
         hollow: bool,
+        /// Paper around a filled marker.
+        halo: bool,
     },
     /// A text.
     Text(Label),

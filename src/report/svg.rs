@@ -77,8 +77,16 @@ pub(super) fn write(scene: &Scene, title: &str) -> String {
                 radius,
                 color,
                 hollow,
+                halo,
             } => {
-                mark(&mut out, *at, *marker, *radius, *color, *hollow);
+                let stroke = radius * 0.36;
+                // Paper around filled markers keeps crossing curves readable; hollow ones are as large by their line.
+                let (fill, line) = match (hollow, halo) {
+                    (true, _) => (PAPER, Some((*color, stroke))),
+                    (false, true) => (*color, Some((PAPER, stroke * 0.6))),
+                    (false, false) => (*color, None),
+                };
+                mark(&mut out, *at, *marker, *radius, &paint(fill, line));
             }
             Item::Text(label) => text(&mut out, label),
         }
@@ -112,24 +120,18 @@ fn dashes(pen: &Pen) -> Option<String> {
     Some(format!(" stroke-dasharray=\"{}\"", lengths.join(" ")))
 }
 
-fn mark(out: &mut String, at: Point, marker: Marker, radius: f64, color: Rgb, hollow: bool) {
-    let stroke = radius * 0.36;
-    // Paper around filled markers keeps crossing curves readable; hollow ones are as large by their own line.
-    let paint = if hollow {
+fn paint(fill: Rgb, line: Option<(Rgb, f64)>) -> String {
+    let line = line.map(|(color, width)| {
         format!(
-            "fill=\"{}\" stroke=\"{}\" stroke-width=\"{}\"",
-            hex(PAPER),
+            " stroke=\"{}\" stroke-width=\"{}\"",
             hex(color),
-            number(stroke)
+            number(width)
         )
-    } else {
-        format!(
-            "fill=\"{}\" stroke=\"{}\" stroke-width=\"{}\"",
-            hex(color),
-            hex(PAPER),
-            number(stroke * 0.6)
-        )
-    };
+    });
+    format!("fill=\"{}\"{}", hex(fill), line.unwrap_or_default())
+}
+
+fn mark(out: &mut String, at: Point, marker: Marker, radius: f64, paint: &str) {
     let [x, y] = at;
     let corners = |points: &[Point]| -> String {
         let placed: Vec<Point> = points

@@ -150,13 +150,13 @@ pub fn log_minor(low: f64, high: f64) -> Vec<f64> {
         .collect()
 }
 
-/// One value by itself: "0.5", "2k", "10M", "10⁻⁵".
+/// One value by itself: "0.5", "2000", "20k", "10M", "10⁻⁵".
 pub fn single(value: f64) -> String {
     let size = value.abs();
     if size >= 1e15 || (size > 0.0 && size < 1e-3) {
         return scientific(value);
     }
-    let (divisor, suffix) = suffix_of(size, 1e3);
+    let (divisor, suffix) = suffix_of(size, 1e4);
     let scaled = value / divisor;
     let decimals = (0..=6).find(|&d| is_whole(scaled * decade(d))).unwrap_or(3) as usize;
     fixed(scaled, decimals, suffix)
@@ -254,9 +254,9 @@ mod tests {
         let sets = log_candidates(1.0, 1000.0);
         assert_eq!(
             labels(&sets[0]),
-            ["1", "2", "5", "10", "20", "50", "100", "200", "500", "1k"]
+            ["1", "2", "5", "10", "20", "50", "100", "200", "500", "1000"]
         );
-        assert_eq!(labels(&sets[2]), ["1", "10", "100", "1k"]);
+        assert_eq!(labels(&sets[2]), ["1", "10", "100", "1000"]);
         assert_eq!(
             labels(&log_candidates(0.001, 0.1)[2]),
             ["0.001", "0.01", "0.1"]
@@ -280,7 +280,8 @@ mod tests {
     fn single_values_read_as_people_write_them() {
         for (value, text) in [
             (0.5, "0.5"),
-            (1200.0, "1.2k"),
+            (1200.0, "1200"),
+            (12_500.0, "12.5k"),
             (2e6, "2M"),
             (1e-5, "10⁻⁵"),
             (0.0, "0"),
