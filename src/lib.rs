@@ -1,3 +1,6 @@
 //! Frontier Designer.
 
 pub mod report;
+
+#[cfg(test)]
+mod t { #[test] fn x() { } }

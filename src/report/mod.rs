@@ -5,17 +5,22 @@
 //! files on every machine. No window here; the window draws the same [`Figure`] with its own plots and uses the same
 //! [`palette`] and [`fonts`].
 
+mod axes;
 mod curve;
 mod error;
 mod figure;
 pub mod fonts;
+mod grid;
+mod labels;
 mod layout;
+mod legend;
 pub mod palette;
 mod panel;
 mod placer;
 mod png;
 mod scale;
 mod scene;
+mod style;
 mod svg;
 mod table;
 mod text;
@@ -30,9 +35,9 @@ pub use figure::{
     Arrangement, Axis, Band, Dash, Direction, Figure, Legend, MAX_PANELS, Mark, Marker, Panel,
     Scale, Series,
 };
-pub use layout::Style;
 pub use palette::Rgb;
 pub use png::{MAX_SIDE, to_outlined_svg, to_png};
+pub use style::Style;
 pub use svg::to_svg;
 pub use table::{Cell, Column, Table};
 pub use write::{Written, write_figure, write_figure_as};

@@ -8,7 +8,7 @@ use resvg::usvg::{self, fontdb};
 use super::error::ReportError;
 use super::figure::Figure;
 use super::fonts::Weight;
-use super::layout::Style;
+use super::style::Style;
 use super::svg::to_svg;
 
 /// Most pixels a side.

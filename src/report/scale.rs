@@ -98,7 +98,7 @@ impl Domain {
                 high = if to_zero { 0.0 } else { high };
                 let step = ticks::nice_step(high - low, count);
                 // A point on the very edge would have half its marker outside; a tick far beyond it wastes paper.
-                let (room, most) = ((high - low) * 0.03, (high - low) * 0.15);
+                let (room, most) = ((high - low) * 0.05, (high - low) * 0.15);
                 let out = |tick: f64, end: f64| {
                     let padded = end + room.copysign(tick - end);
                     if (tick - end).abs() <= most {

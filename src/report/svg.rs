@@ -5,9 +5,10 @@
 
 use super::figure::{Dash, Figure, Marker};
 use super::fonts;
-use super::layout::{Style, compose};
+use super::layout::compose;
 use super::palette::{PAPER, Rgb};
 use super::scene::{Anchor, Item, Label, Pen, Point, Scene};
+use super::style::Style;
 
 /// The figure as an SVG document, in the unit of `style` (CSS pixels, 96 to the inch). The drawing is taller than
 /// [`Style::height`] where the texts would otherwise leave the panels too little room.

@@ -3,20 +3,29 @@
 //! With `FRONTIER_FIGURES=folder` set, the figures drawn here are written there to be looked at.
 
 use super::figure::*;
-use super::layout::{Style, compose};
+use super::layout::compose;
 use super::palette;
 use super::png::{MAX_SIDE, to_outlined_svg, to_png};
 use super::scene::{Item, Scene};
+use super::style::Style;
 use super::svg::to_svg;
 use super::table::{Cell, Column, Table};
 use super::write::write_figure;
 use super::{ReportError, Rgb};
 
-const STYLES: [(&str, Style); 5] = [
+const STYLES: [(&str, Style); 6] = [
     ("wide", Style::WIDE),
     ("column", Style::PAPER_COLUMN),
     ("page", Style::PAPER_PAGE),
     ("slide", Style::SLIDE),
+    (
+        "square",
+        Style {
+            width: 640.0,
+            height: 560.0,
+            font_size: 13.0,
+        },
+    ),
     (
         "narrow",
         Style {
@@ -296,6 +305,13 @@ fn hostile() -> Vec<(&'static str, Figure)> {
             "nine panels",
             Figure {
                 panels: vec![comparison().panels[0].clone(); 9],
+                ..comparison()
+            },
+        ),
+        (
+            "grid",
+            Figure {
+                panels: (0..4).map(|i| comparison().panels[i % 3].clone()).collect(),
                 ..comparison()
             },
         ),

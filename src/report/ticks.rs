@@ -42,7 +42,7 @@ pub fn linear(low: f64, high: f64, count: usize) -> Vec<Tick> {
     let slack = 1e-9;
     let first = libm::ceil(low / step - slack);
     let last = libm::floor(high / step + slack);
-    if !(last >= first) || last - first >= MAX_TICKS as f64 {
+    if !(0.0..MAX_TICKS as f64).contains(&(last - first)) {
         return Vec::new();
     }
     let values: Vec<f64> = (0..=(last - first) as usize)

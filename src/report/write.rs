@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::error::ReportError;
 use super::figure::Figure;
-use super::layout::Style;
 use super::png::to_png;
+use super::style::Style;
 use super::svg::to_svg;
 use super::table::Table;
 
