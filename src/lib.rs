@@ -12,4 +12,7 @@ pub mod cluster;
 pub mod cost;
 pub mod model;
 pub mod plan;
+pub mod report;
+pub mod sim;
 pub mod units;
+pub mod workload;
