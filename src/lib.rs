@@ -8,12 +8,15 @@
 //! `cli` on top. `ARCHITECTURE.md` walks the house.
 
 pub mod catalog;
+pub mod cli;
 pub mod cluster;
 pub mod cost;
 pub mod model;
 pub mod plan;
 pub mod project;
+pub mod jobs;
 pub mod report;
 pub mod sim;
+pub mod study;
 pub mod units;
 pub mod workload;
