@@ -9,7 +9,8 @@ mod names;
 mod paint;
 
 pub use connect::{LinkProposal, can_connect, connect, ports, ports_used};
-pub use names::{byte_rate, gpu_memory, gpu_short, group_noun, node_detail, wire_rate};
+pub use names::{
+    byte_rate, fresh as fresh_group, fresh_link, gpu_memory, gpu_short, group_noun, node_detail, wire_rate};
 pub use paint::{engine_default, gpu_type_of, idle, layout_suggestion, paint};
 
 use crate::catalog::Catalog;
