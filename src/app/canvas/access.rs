@@ -26,11 +26,22 @@ pub fn register(ui: &egui::Ui, canvas: Rect, camera: Camera, scene: &Scene) {
     };
     let base = ui.scope_id().with("canvas");
     let view = camera.view(canvas);
-    for card in scene.cards.iter().filter(|card| card.shape.rect.intersects(view)) {
+    for card in scene
+        .cards
+        .iter()
+        .filter(|card| card.shape.rect.intersects(view))
+    {
         let rect = camera.rect(canvas, card.shape.rect);
         // The title stands for the group: its middle is where a click selects the group.
-        let title = Rect::from_min_size(rect.min, Vec2::new(rect.width(), (38.0 * camera.zoom).min(rect.height())));
-        name(title, base.with(("group", card.id.as_str())), format!("{} {}", card.noun, card.id));
+        let title = Rect::from_min_size(
+            rect.min,
+            Vec2::new(rect.width(), (38.0 * camera.zoom).min(rect.height())),
+        );
+        name(
+            title,
+            base.with(("group", card.id.as_str())),
+            format!("{} {}", card.noun, card.id),
+        );
         if Detail::at(camera.zoom) == Detail::Far {
             continue;
         }
@@ -54,8 +65,13 @@ pub fn register(ui: &egui::Ui, canvas: Rect, camera: Camera, scene: &Scene) {
         }
     }
     for wire in &scene.wires {
-        let WireKind::Link(id) = &wire.kind else { continue };
-        let Some(middle) = wire.label_at.or_else(|| wire.points.get(wire.points.len() / 2).copied()) else {
+        let WireKind::Link(id) = &wire.kind else {
+            continue;
+        };
+        let Some(middle) = wire
+            .label_at
+            .or_else(|| wire.points.get(wire.points.len() / 2).copied())
+        else {
             continue;
         };
         let rect = Rect::from_center_size(camera.to_screen(canvas, middle), Vec2::new(40.0, 14.0));

@@ -33,9 +33,11 @@ impl Badges {
                 Place::Group(id) => add(&mut badges.groups, id, finding),
                 Place::Link(id) => add(&mut badges.links, id, finding),
                 Place::Pool(id) => {
-                    let first = design
-                        .pool(id)
-                        .and_then(|pool| pool.gpus.iter().find(|range| scene.index.contains_key(&range.group)));
+                    let first = design.pool(id).and_then(|pool| {
+                        pool.gpus
+                            .iter()
+                            .find(|range| scene.index.contains_key(&range.group))
+                    });
                     if let Some(range) = first {
                         add(&mut badges.groups, &range.group, finding);
                     }
@@ -71,10 +73,25 @@ impl Badge {
     /// Paints it; it keeps its size at every zoom but the farthest.
     pub fn paint(&self, pen: &Pen<'_>, at: Pos2) {
         let radius = if pen.camera.zoom < 0.2 { 4.0 } else { 8.5 };
-        pen.painter.circle(at, radius, self.color(pen), Stroke::new(1.5, pen.theme.canvas));
+        pen.painter.circle(
+            at,
+            radius,
+            self.color(pen),
+            Stroke::new(1.5, pen.theme.canvas),
+        );
         if radius > 5.0 {
-            let sign = if self.severity == Severity::Hint { "i" } else { "!" };
-            pen.painter.text(at, Align2::CENTER_CENTER, sign, FontId::proportional(11.5), pen.theme.card);
+            let sign = if self.severity == Severity::Hint {
+                "i"
+            } else {
+                "!"
+            };
+            pen.painter.text(
+                at,
+                Align2::CENTER_CENTER,
+                sign,
+                FontId::proportional(11.5),
+                pen.theme.card,
+            );
         }
     }
 }

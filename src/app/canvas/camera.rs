@@ -41,13 +41,19 @@ impl Camera {
     /// A world rectangle on screen.
     #[must_use]
     pub fn rect(&self, canvas: Rect, world: Rect) -> Rect {
-        Rect::from_min_max(self.to_screen(canvas, world.min), self.to_screen(canvas, world.max))
+        Rect::from_min_max(
+            self.to_screen(canvas, world.min),
+            self.to_screen(canvas, world.max),
+        )
     }
 
     /// The part of the world in view.
     #[must_use]
     pub fn view(&self, canvas: Rect) -> Rect {
-        Rect::from_min_max(self.to_world(canvas, canvas.min), self.to_world(canvas, canvas.max))
+        Rect::from_min_max(
+            self.to_world(canvas, canvas.min),
+            self.to_world(canvas, canvas.max),
+        )
     }
 
     /// Moves the drawing with the pointer.
@@ -70,10 +76,17 @@ impl Camera {
 
     /// Shows all of a world rectangle, centred in the part of the canvas that nothing floats over.
     pub fn fit(&mut self, canvas: Rect, world: Rect) {
-        if !world.is_finite() || !canvas.is_finite() || canvas.width() < 1.0 || canvas.height() < 1.0 {
+        if !world.is_finite()
+            || !canvas.is_finite()
+            || canvas.width() < 1.0
+            || canvas.height() < 1.0
+        {
             return;
         }
-        let room = Vec2::new((canvas.width() - 64.0).max(32.0), (canvas.height() - 128.0).max(32.0));
+        let room = Vec2::new(
+            (canvas.width() - 64.0).max(32.0),
+            (canvas.height() - 128.0).max(32.0),
+        );
         let size = world.size().max(Vec2::splat(1.0));
         self.zoom = (room / size).min_elem().clamp(RANGE.0, LARGEST_FIT);
         let middle = canvas.center() - Vec2::new(0.0, 6.0);

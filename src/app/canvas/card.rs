@@ -79,7 +79,8 @@ impl Grid {
             (local.y / (self.tile.y + self.gap)) as u32,
         );
         let index = row.checked_mul(self.columns)?.checked_add(column)?;
-        (column < self.columns && index < self.count && self.tile(index).contains(point)).then_some(index)
+        (column < self.columns && index < self.count && self.tile(index).contains(point))
+            .then_some(index)
     }
 }
 
@@ -141,7 +142,10 @@ impl Shape {
         }
         let domain = Rect::from_min_size(
             at + vec2(PAD, HEADER),
-            vec2(inner + 2.0 * DOMAIN_PAD, DOMAIN_LABEL + grid.size().y + DOMAIN_PAD),
+            vec2(
+                inner + 2.0 * DOMAIN_PAD,
+                DOMAIN_LABEL + grid.size().y + DOMAIN_PAD,
+            ),
         );
         Self::below(at, Inside::Gpus(grid), domain, Some(domain), nics)
     }
@@ -182,9 +186,8 @@ impl Shape {
     fn below(at: Pos2, inside: Inside, area: Rect, domain: Option<Rect>, nics: u32) -> Self {
         let width = area.width() + 2.0 * PAD;
         let mut bottom = area.bottom() + 8.0;
-        let nic_row = (nics > 0).then(|| {
-            Rect::from_min_size(pos2(at.x + PAD, bottom), vec2(width - 2.0 * PAD, NIC.y))
-        });
+        let nic_row = (nics > 0)
+            .then(|| Rect::from_min_size(pos2(at.x + PAD, bottom), vec2(width - 2.0 * PAD, NIC.y)));
         if nic_row.is_some() {
             bottom += NIC.y + 2.0;
         }
@@ -227,7 +230,10 @@ mod tests {
         for shape in [1, 2, 4, 5, 8, 16, 72, 384, 1024]
             .map(|gpus| Shape::node(pos2(24.0, -8.0), gpus, 8))
             .into_iter()
-            .chain([2, 4, 8, 9, 32, 33, 64, 65, 1000, 16_384].map(|n| Shape::stack(pos2(0.0, 0.0), n, 8)))
+            .chain(
+                [2, 4, 8, 9, 32, 33, 64, 65, 1000, 16_384]
+                    .map(|n| Shape::stack(pos2(0.0, 0.0), n, 8)),
+            )
         {
             let grid = match shape.inside {
                 Inside::Gpus(grid) | Inside::Instances { grid, .. } => grid,
@@ -235,12 +241,23 @@ mod tests {
             };
             for index in 0..grid.count {
                 let tile = grid.tile(index);
-                assert!(shape.domain.unwrap_or(shape.rect).contains_rect(tile), "{index} of {grid:?}");
+                assert!(
+                    shape.domain.unwrap_or(shape.rect).contains_rect(tile),
+                    "{index} of {grid:?}"
+                );
                 assert_eq!(grid.at(tile.center()), Some(index));
             }
-            assert_eq!(grid.at(grid.tile(0).right_bottom() + Vec2::splat(1.0)), None);
+            assert_eq!(
+                grid.at(grid.tile(0).right_bottom() + Vec2::splat(1.0)),
+                None
+            );
             assert!(shape.rect.contains_rect(shape.footer));
-            assert!(shape.nic_rects(8).iter().all(|nic| shape.rect.contains_rect(*nic)));
+            assert!(
+                shape
+                    .nic_rects(8)
+                    .iter()
+                    .all(|nic| shape.rect.contains_rect(*nic))
+            );
         }
     }
 

@@ -61,7 +61,11 @@ pub fn snap(x: f32) -> f32 {
 /// `H800 node 1`, or `3 things`.
 fn names(view: &CanvasView<'_>, groups: &BTreeSet<GroupId>) -> String {
     match groups.first().filter(|_| groups.len() == 1) {
-        Some(id) => view.design.cluster.group(id).map_or_else(|| id.to_string(), |g| g.name.clone()),
+        Some(id) => view
+            .design
+            .cluster
+            .group(id)
+            .map_or_else(|| id.to_string(), |g| g.name.clone()),
         None => format!("{} things", groups.len()),
     }
 }
@@ -84,10 +88,17 @@ pub fn items_of(scene: &Scene, hit: Hit) -> Vec<Item> {
     match hit {
         Hit::Empty | Hit::Handle { .. } => Vec::new(),
         Hit::Card(card) => vec![Item::Group(scene.cards[card].id.clone())],
-        Hit::Gpu { card, instance, slot } => vec![Item::Gpu(scene.cards[card].address(instance, slot))],
+        Hit::Gpu {
+            card,
+            instance,
+            slot,
+        } => vec![Item::Gpu(scene.cards[card].address(instance, slot))],
         Hit::Cell { card, cell } => {
             let card = &scene.cards[card];
-            card.addresses(card.cell_instances(cell)).into_iter().map(Item::Gpu).collect()
+            card.addresses(card.cell_instances(cell))
+                .into_iter()
+                .map(Item::Gpu)
+                .collect()
         }
         Hit::Wire(wire) => match &scene.wires[wire].kind {
             WireKind::Link(id) => vec![Item::Link(id.clone())],
@@ -116,10 +127,17 @@ pub fn click(scene: &Scene, selection: &Selection, hit: Hit, modifiers: Modifier
 
 /// The pool a GPU under a point is in.
 pub fn pool_at(scene: &Scene, hit: Hit) -> Option<PoolId> {
-    let Hit::Gpu { card, instance, slot } = hit else {
+    let Hit::Gpu {
+        card,
+        instance,
+        slot,
+    } = hit
+    else {
         return None;
     };
-    scene.pool(scene.cards[card].gpu(instance, slot)).map(|pool| pool.id.clone())
+    scene
+        .pool(scene.cards[card].gpu(instance, slot))
+        .map(|pool| pool.id.clone())
 }
 
 impl Gesture {
@@ -155,7 +173,13 @@ impl Gesture {
     }
 
     /// Starts a link at a card.
-    pub fn start_link(scene: &Scene, view: &CanvasView<'_>, card: usize, kind: LinkKind, press: Pos2) -> Self {
+    pub fn start_link(
+        scene: &Scene,
+        view: &CanvasView<'_>,
+        card: usize,
+        kind: LinkKind,
+        press: Pos2,
+    ) -> Self {
         let from = scene.cards[card].id.clone();
         let legal = scene
             .cards
@@ -202,7 +226,10 @@ impl Gesture {
             } => {
                 let mut by = point - *from;
                 if let (false, Some((_, start))) = (free, starts.first()) {
-                    by = Vec2::new(snap(start.x + by.x) - start.x, snap(start.y + by.y) - start.y);
+                    by = Vec2::new(
+                        snap(start.x + by.x) - start.x,
+                        snap(start.y + by.y) - start.y,
+                    );
                 }
                 by = (by * 10.0).round() / 10.0;
                 if by != *done {
@@ -217,7 +244,11 @@ impl Gesture {
                 let mut selection = base.clone();
                 for card in &scene.cards {
                     let rect = card.shape.rect;
-                    if if enclosing { area.contains_rect(rect) } else { area.intersects(rect) } {
+                    if if enclosing {
+                        area.contains_rect(rect)
+                    } else {
+                        area.intersects(rect)
+                    } {
                         selection.items.insert(Item::Group(card.id.clone()));
                     }
                 }
@@ -231,7 +262,9 @@ impl Gesture {
                     clippy::cast_sign_loss,
                     reason = "bounded, and float casts saturate"
                 )]
-                let steps = ((point - *last).length() * zoom / STROKE_STEP).ceil().clamp(1.0, 500.0) as u16;
+                let steps = ((point - *last).length() * zoom / STROKE_STEP)
+                    .ceil()
+                    .clamp(1.0, 500.0) as u16;
                 for step in 1..=steps {
                     let t = f32::from(step) / f32::from(steps);
                     gpus.extend(touched(scene, hit(scene, zoom, last.lerp(point, t), None)));
@@ -243,7 +276,12 @@ impl Gesture {
     }
 
     /// The bundle a link under way would make where the pointer is, or why there is none.
-    pub fn proposal(&self, view: &CanvasView<'_>, scene: &Scene, at: Hit) -> Option<Result<LinkProposal, String>> {
+    pub fn proposal(
+        &self,
+        view: &CanvasView<'_>,
+        scene: &Scene,
+        at: Hit,
+    ) -> Option<Result<LinkProposal, String>> {
         let Self::Link { from, kind, .. } = self else {
             return None;
         };
@@ -254,7 +292,9 @@ impl Gesture {
     /// Undoes what it has done so far.
     pub fn cancel(&self, view: &CanvasView<'_>, output: &mut CanvasOutput) {
         match self {
-            Self::Move { starts, key, done, .. } if *done != Vec2::ZERO => {
+            Self::Move {
+                starts, key, done, ..
+            } if *done != Vec2::ZERO => {
                 output.edits.push(place(view, starts, Vec2::ZERO, key));
             }
             Self::Marquee { base, .. } => output.selection = Some(base.clone()),
@@ -283,16 +323,24 @@ fn place(view: &CanvasView<'_>, starts: &[(GroupId, Position)], by: Vec2, key: &
         })
         .collect();
     let groups = starts.iter().map(|(id, _)| id.clone()).collect();
-    Edit::design(format!("Move {}", names(view, &groups)), view.design.id.clone(), move |design| {
-        edits::place_groups(design, &places);
-    })
+    Edit::design(
+        format!("Move {}", names(view, &groups)),
+        view.design.id.clone(),
+        move |design| {
+            edits::place_groups(design, &places);
+        },
+    )
     .merged(key)
 }
 
 /// The GPUs a brush paints at a point; a card's empty ground is none.
 fn touched(scene: &Scene, at: Hit) -> BTreeSet<GpuAddress> {
     match at {
-        Hit::Gpu { card, instance, slot } if scene.cards[card].gpu(instance, slot) != ABSENT => {
+        Hit::Gpu {
+            card,
+            instance,
+            slot,
+        } if scene.cards[card].gpu(instance, slot) != ABSENT => {
             BTreeSet::from([scene.cards[card].address(instance, slot)])
         }
         Hit::Cell { card, cell } => {
@@ -304,10 +352,17 @@ fn touched(scene: &Scene, at: Hit) -> BTreeSet<GpuAddress> {
 }
 
 /// The edit of a brush stroke; none if it changes nothing.
-pub fn stroke(view: &CanvasView<'_>, scene: &Scene, role: Option<Role>, gpus: BTreeSet<GpuAddress>) -> Option<Edit> {
+pub fn stroke(
+    view: &CanvasView<'_>,
+    scene: &Scene,
+    role: Option<Role>,
+    gpus: BTreeSet<GpuAddress>,
+) -> Option<Edit> {
     let target = target_pool(view, role);
     let changes = gpus.iter().any(|gpu| {
-        let number = scene.card(&gpu.group).map(|card| card.gpu(gpu.instance, gpu.slot));
+        let number = scene
+            .card(&gpu.group)
+            .map(|card| card.gpu(gpu.instance, gpu.slot));
         let pool = number.and_then(|number| scene.pool(number));
         match (&target, pool) {
             (Some(target), Some(pool)) => pool.id != *target,
@@ -317,7 +372,11 @@ pub fn stroke(view: &CanvasView<'_>, scene: &Scene, role: Option<Role>, gpus: BT
     if !changes {
         return None;
     }
-    let what = if gpus.len() == 1 { "1 GPU".to_owned() } else { format!("{} GPUs", gpus.len()) };
+    let what = if gpus.len() == 1 {
+        "1 GPU".to_owned()
+    } else {
+        format!("{} GPUs", gpus.len())
+    };
     let label = match role {
         Some(role) => format!("Paint {what} {}", role.name().to_lowercase()),
         None => format!("Make {what} idle"),
@@ -387,7 +446,14 @@ pub fn nudge(view: &CanvasView<'_>, by: Vec2) -> Option<Edit> {
     }
     let label = format!("Move {}", names(view, &groups));
     // Presses in a row are one step as long as the same things are selected.
-    let key = format!("canvas-nudge-{}", groups.iter().map(GroupId::as_str).collect::<Vec<_>>().join(","));
+    let key = format!(
+        "canvas-nudge-{}",
+        groups
+            .iter()
+            .map(GroupId::as_str)
+            .collect::<Vec<_>>()
+            .join(",")
+    );
     Some(
         Edit::design(label, view.design.id.clone(), move |design| {
             edits::move_groups(design, &groups, by.x, by.y);

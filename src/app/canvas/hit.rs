@@ -52,14 +52,21 @@ impl Hit {
 /// Where a card's port handles are, world points.
 pub fn handles(card: &Card) -> [Pos2; 4] {
     let rect = card.shape.rect;
-    [rect.left_center(), rect.right_center(), rect.center_top(), rect.center_bottom()]
+    [
+        rect.left_center(),
+        rect.right_center(),
+        rect.center_top(),
+        rect.center_bottom(),
+    ]
 }
 
 /// What is under a world point. `handles_of`: the card whose handles are shown.
 pub fn hit(scene: &Scene, zoom: f32, point: Pos2, handles_of: Option<usize>) -> Hit {
     if let Some(card) = handles_of
         && let Some(shown) = scene.cards.get(card)
-        && handles(shown).iter().any(|handle| handle.distance(point) * zoom <= HANDLE + 3.0)
+        && handles(shown)
+            .iter()
+            .any(|handle| handle.distance(point) * zoom <= HANDLE + 3.0)
     {
         return Hit::Handle { card };
     }

@@ -10,16 +10,28 @@ use crate::app::selection::{Item, Selection};
 use crate::app::tool::{Part, Tool};
 use crate::plan::Role;
 use eframe::egui::{
-    self, CursorIcon, Event, EventFilter, Key, Modifiers, MouseWheelUnit, PointerButton, Pos2, Rect,
-    Response, Vec2,
+    self, CursorIcon, Event, EventFilter, Key, Modifiers, MouseWheelSource, MouseWheelUnit,
+    PointerButton, Pos2, Rect, Response, Vec2,
 };
 
 /// Zoom of one notch of a wheel.
 const NOTCH: f32 = 1.15;
+/// Points of a line of wheel movement.
+const LINE: f32 = 48.0;
 /// How long a refused link's reason stays, seconds.
 const REFUSAL: f64 = 3.0;
 /// A release this near to the press is a click, points.
 const CLICK: f32 = 6.0;
+
+/// Where the pointer was last, also if it left the window in this frame.
+fn last_pointer(input: &egui::InputState) -> Option<Pos2> {
+    input.pointer.latest_pos().or_else(|| {
+        input.events.iter().rev().find_map(|event| match event {
+            Event::PointerMoved(pos) | Event::PointerButton { pos, .. } => Some(*pos),
+            _ => None,
+        })
+    })
+}
 
 impl CanvasState {
     /// Wheel, trackpad, pinch, middle button, Space, Hand.
@@ -35,16 +47,32 @@ impl CanvasState {
             let (pan, notches, pinch) = ui.input(|i| {
                 let (mut pan, mut notches) = (Vec2::ZERO, 0.0);
                 for event in &i.events {
-                    let Event::MouseWheel { unit, delta, modifiers, .. } = event else { continue };
+                    let Event::MouseWheel {
+                        unit,
+                        delta,
+                        source,
+                        modifiers,
+                        ..
+                    } = event
+                    else {
+                        continue;
+                    };
                     if modifiers.ctrl || modifiers.command {
                         continue;
                     }
-                    match unit {
-                        MouseWheelUnit::Point => pan += *delta,
-                        MouseWheelUnit::Line | MouseWheelUnit::Page if modifiers.shift => {
-                            pan.x += (delta.x + delta.y) * 48.0;
-                        }
-                        MouseWheelUnit::Line | MouseWheelUnit::Page => notches += delta.y,
+                    // A wheel zooms, fingers on a trackpad pan. Where the platform doesn't say
+                    // which it was, fingers move by points and wheels by lines.
+                    let by_lines = *unit != MouseWheelUnit::Point;
+                    let wheel = match source {
+                        MouseWheelSource::Wheel => true,
+                        MouseWheelSource::Unknown => by_lines,
+                        _ => false,
+                    };
+                    let points = if by_lines { *delta * LINE } else { *delta };
+                    match (wheel, modifiers.shift) {
+                        (false, _) => pan += points,
+                        (true, true) => pan.x += points.x + points.y,
+                        (true, false) => notches += points.y / LINE,
                     }
                 }
                 (pan, notches, i.zoom_delta())
@@ -60,7 +88,8 @@ impl CanvasState {
         let space = ui.input(|i| i.key_down(Key::Space)) && !ui.ctx().text_edit_focused();
         let hand = view.tool == Tool::Hand || space;
         let panning = response.dragged_by(PointerButton::Middle)
-            || response.dragged_by(PointerButton::Primary) && (hand || matches!(self.gesture, Some(Gesture::Pan)));
+            || response.dragged_by(PointerButton::Primary)
+                && (hand || matches!(self.gesture, Some(Gesture::Pan)));
         if panning {
             self.touched = true;
             self.camera.pan(response.drag_delta());
@@ -69,7 +98,11 @@ impl CanvasState {
             self.gesture = Some(Gesture::Pan);
         }
         if pointer.is_some() && (hand || panning) {
-            ui.set_cursor_icon(if panning { CursorIcon::Grabbing } else { CursorIcon::Grab });
+            ui.set_cursor_icon(if panning {
+                CursorIcon::Grabbing
+            } else {
+                CursorIcon::Grab
+            });
         }
     }
 
@@ -96,15 +129,16 @@ impl CanvasState {
         if egui::Popup::is_any_open(ctx) {
             return;
         }
-        let pressed = |modifiers: Modifiers, key: Key| ui.input_mut(|i| i.consume_key(modifiers, key));
+        let pressed =
+            |modifiers: Modifiers, key: Key| ui.input_mut(|i| i.consume_key(modifiers, key));
         if ui.input(|i| i.key_pressed(Key::Escape)) {
             self.escape(view, output);
         }
-        if pressed(Modifiers::NONE, Key::Delete) || pressed(Modifiers::NONE, Key::Backspace) {
-            if let Some(edit) = gesture::delete(view) {
-                output.edits.push(edit);
-                output.selection = Some(Selection::default());
-            }
+        let delete =
+            pressed(Modifiers::NONE, Key::Delete) || pressed(Modifiers::NONE, Key::Backspace);
+        if let (true, Some(edit)) = (delete, gesture::delete(view)) {
+            output.edits.push(edit);
+            output.selection = Some(Selection::default());
         }
         if pressed(Modifiers::SHIFT, Key::F) {
             self.zoom_to(view.selection);
@@ -128,7 +162,9 @@ impl CanvasState {
             } else {
                 continue;
             };
-            output.edits.extend(gesture::nudge(view, way * SNAP * steps));
+            output
+                .edits
+                .extend(gesture::nudge(view, way * SNAP * steps));
         }
     }
 
@@ -170,7 +206,7 @@ impl CanvasState {
                 i.pointer.button_pressed(PointerButton::Primary),
                 i.pointer.button_down(PointerButton::Primary),
                 i.pointer.press_origin(),
-                i.pointer.latest_pos(),
+                last_pointer(i),
                 i.modifiers,
             )
         });
@@ -183,15 +219,28 @@ impl CanvasState {
             if let (true, Some(pos)) = (pressed, pointer) {
                 self.press(canvas, pos, view, output);
             }
-            if let (true, None, Some(pos)) =
-                (response.drag_started_by(PointerButton::Primary), &self.gesture, origin)
-            {
+            if let (true, None, Some(pos)) = (
+                response.drag_started_by(PointerButton::Primary),
+                &self.gesture,
+                origin,
+            ) {
                 self.drag(canvas, pos, modifiers, view, output);
             }
         }
         if let (Some(gesture), Some(pos)) = (&mut self.gesture, latest) {
             let point = self.camera.to_world(canvas, pos);
-            gesture.follow(&self.scene, view, self.camera.zoom, point, modifiers.alt, output);
+            gesture.follow(
+                &self.scene,
+                view,
+                self.camera.zoom,
+                point,
+                modifiers.alt,
+                output,
+            );
+        }
+        if pressed && !down {
+            // Pressed and released between two frames: the release is the next one's.
+            ui.ctx().request_repaint();
         }
         let released = !down && !pressed;
         if released && self.gesture.is_some() && !self.link_waits() {
@@ -204,14 +253,26 @@ impl CanvasState {
             self.menu = self.hover;
             let items = gesture::items_of(&self.scene, self.hover);
             if !items.is_empty() && !items.iter().all(|item| view.selection.has(item)) {
-                output.selection = Some(gesture::click(&self.scene, view.selection, self.hover, Modifiers::NONE));
+                output.selection = Some(gesture::click(
+                    &self.scene,
+                    view.selection,
+                    self.hover,
+                    Modifiers::NONE,
+                ));
             }
         }
     }
 
-    fn look_under(&mut self, ui: &egui::Ui, canvas: Rect, pointer: Option<Pos2>, view: &CanvasView<'_>) {
+    fn look_under(
+        &mut self,
+        ui: &egui::Ui,
+        canvas: Rect,
+        pointer: Option<Pos2>,
+        view: &CanvasView<'_>,
+    ) {
         let linking = matches!(self.gesture, Some(Gesture::Link { .. }));
-        let shows_handles = view.tool == Tool::Select && self.gesture.is_none() && self.armed.is_none();
+        let shows_handles =
+            view.tool == Tool::Select && self.gesture.is_none() && self.armed.is_none();
         let handles_of = self.hover.card().filter(|_| shows_handles);
         let under = pointer.map_or(Hit::Empty, |pos| {
             let point = self.camera.to_world(canvas, pos);
@@ -221,11 +282,16 @@ impl CanvasState {
             self.hover = under;
             self.hover_since = ui.input(|i| i.time);
         }
-        if pointer.is_none() || self.gesture.is_some() && !linking || ui.input(|i| i.key_down(Key::Space)) {
+        if pointer.is_none()
+            || self.gesture.is_some() && !linking
+            || ui.input(|i| i.key_down(Key::Space))
+        {
             return;
         }
         match (view.tool, under) {
-            (Tool::Link(_), _) | (_, Hit::Handle { .. }) => ui.set_cursor_icon(CursorIcon::Crosshair),
+            (Tool::Link(_), _) | (_, Hit::Handle { .. }) => {
+                ui.set_cursor_icon(CursorIcon::Crosshair)
+            }
             (Tool::Brush(_), _) => ui.set_cursor_icon(CursorIcon::Cell),
             (Tool::Select, Hit::Wire(_)) => ui.set_cursor_icon(CursorIcon::PointingHand),
             _ => {}
@@ -253,7 +319,9 @@ impl CanvasState {
                 }
             }
             (Tool::Select, Hit::Handle { card }) => {
-                let kind = self.last_link.unwrap_or(crate::cluster::LinkKind::Infiniband);
+                let kind = self
+                    .last_link
+                    .unwrap_or(crate::cluster::LinkKind::Infiniband);
                 self.gesture = Some(Gesture::start_link(&self.scene, view, card, kind, pos));
             }
             (Tool::Select | Tool::Hand, _) => {}
@@ -278,7 +346,11 @@ impl CanvasState {
             Gesture::start_move(&self.scene, view, under, from, self.gestures, output)
         } else {
             let keep = modifiers.shift || modifiers.command || modifiers.ctrl;
-            let base = if keep { view.selection.clone() } else { Selection::default() };
+            let base = if keep {
+                view.selection.clone()
+            } else {
+                Selection::default()
+            };
             Some(Gesture::Marquee { from, base })
         };
     }
@@ -293,12 +365,28 @@ impl CanvasState {
     ) {
         match self.gesture.take() {
             Some(Gesture::Brush { role, gpus, .. }) => {
-                output.edits.extend(gesture::stroke(view, &self.scene, role, gpus));
+                output
+                    .edits
+                    .extend(gesture::stroke(view, &self.scene, role, gpus));
             }
-            Some(Gesture::Link { from, kind, press, legal }) => {
+            Some(Gesture::Link {
+                from,
+                kind,
+                press,
+                legal,
+            }) => {
                 let stayed = latest.is_some_and(|pos| pos.distance(press) < CLICK);
-                let press = if stayed { Pos2::new(f32::NAN, f32::NAN) } else { press };
-                self.gesture = Some(Gesture::Link { from, kind, press, legal });
+                let press = if stayed {
+                    Pos2::new(f32::NAN, f32::NAN)
+                } else {
+                    press
+                };
+                self.gesture = Some(Gesture::Link {
+                    from,
+                    kind,
+                    press,
+                    legal,
+                });
                 if !stayed {
                     self.finish_link(canvas, latest, view, output);
                 }
@@ -318,7 +406,9 @@ impl CanvasState {
         view: &CanvasView<'_>,
         output: &mut CanvasOutput,
     ) {
-        let Some(gesture) = self.gesture.take() else { return };
+        let Some(gesture) = self.gesture.take() else {
+            return;
+        };
         let Some(pos) = latest else { return };
         let point = self.camera.to_world(canvas, pos);
         let under = hit(&self.scene, self.camera.zoom, point, None);
@@ -326,9 +416,11 @@ impl CanvasState {
             Some(Ok(link)) => {
                 let id = edits::fresh_link(&view.design.cluster);
                 let label = format!("Link {} × {}", link.count, link.kind.name());
-                output.edits.push(Edit::design(label, view.design.id.clone(), move |design| {
-                    edits::connect(design, &link);
-                }));
+                output
+                    .edits
+                    .push(Edit::design(label, view.design.id.clone(), move |design| {
+                        edits::connect(design, &link);
+                    }));
                 output.selection = Some(Selection::one(Item::Link(id)));
             }
             Some(Err(reason)) => self.refusal = Some((reason, f64::INFINITY)),
@@ -336,7 +428,10 @@ impl CanvasState {
         }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "one place where a click's circumstances meet")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one place where a click's circumstances meet"
+    )]
     fn click(
         &mut self,
         ui: &egui::Ui,
@@ -358,7 +453,10 @@ impl CanvasState {
             ui.ctx().request_repaint();
             return;
         }
-        if view.tool != Tool::Select || self.gesture.is_some() || matches!(self.hover, Hit::Handle { .. }) {
+        if view.tool != Tool::Select
+            || self.gesture.is_some()
+            || matches!(self.hover, Hit::Handle { .. })
+        {
             return;
         }
         let selection = match gesture::pool_at(&self.scene, self.hover) {
@@ -400,8 +498,16 @@ impl CanvasState {
     }
 
     /// What the secondary button offers.
-    pub(super) fn menu(&mut self, response: &Response, canvas: Rect, view: &CanvasView<'_>, output: &mut CanvasOutput) {
+    pub(super) fn menu(
+        &mut self,
+        response: &Response,
+        canvas: Rect,
+        view: &CanvasView<'_>,
+        output: &mut CanvasOutput,
+    ) {
         response.context_menu(|ui| {
+            ui.set_min_width(200.0);
+            ui.style_mut().wrap_mode = Some(egui::TextWrapMode::Extend);
             let gpus: std::collections::BTreeSet<_> = view
                 .selection
                 .items
@@ -422,7 +528,12 @@ impl CanvasState {
                         let words = role.map_or("Idle", Role::name);
                         let text = egui::RichText::new(words).color(view.theme.role(role));
                         if ui.button(text).clicked() {
-                            output.edits.extend(gesture::stroke(view, &self.scene, role, gpus.clone()));
+                            output.edits.extend(gesture::stroke(
+                                view,
+                                &self.scene,
+                                role,
+                                gpus.clone(),
+                            ));
                             ui.close();
                         }
                     }
@@ -435,7 +546,9 @@ impl CanvasState {
                 ui.close();
             }
             if !gesture::selected_groups(view.selection).is_empty()
-                && ui.add(egui::Button::new("Duplicate").shortcut_text("Ctrl+D")).clicked()
+                && ui
+                    .add(egui::Button::new("Duplicate").shortcut_text("Ctrl+D"))
+                    .clicked()
             {
                 if let Some((edit, selection)) = gesture::duplicate(view) {
                     output.edits.push(edit);
@@ -444,17 +557,28 @@ impl CanvasState {
                 ui.close();
             }
             if !view.selection.is_empty() {
-                let words = if view.selection.items.iter().all(|item| matches!(item, Item::Gpu(_))) {
+                let words = if view
+                    .selection
+                    .items
+                    .iter()
+                    .all(|item| matches!(item, Item::Gpu(_)))
+                {
                     "Make idle"
                 } else {
                     "Delete"
                 };
-                if ui.add(egui::Button::new(words).shortcut_text("Del")).clicked() {
+                if ui
+                    .add(egui::Button::new(words).shortcut_text("Del"))
+                    .clicked()
+                {
                     output.edits.extend(gesture::delete(view));
                     output.selection = Some(Selection::default());
                     ui.close();
                 }
-                if ui.add(egui::Button::new("Zoom to selection").shortcut_text("Shift+F")).clicked() {
+                if ui
+                    .add(egui::Button::new("Zoom to selection").shortcut_text("Shift+F"))
+                    .clicked()
+                {
                     self.zoom_to(view.selection);
                     ui.close();
                 }
@@ -464,12 +588,19 @@ impl CanvasState {
                 output.selection = Some(Self::select_all(view));
                 ui.close();
             }
-            if ui.add(egui::Button::new("Fit all").shortcut_text("F")).clicked() {
+            if ui
+                .add(egui::Button::new("Fit all").shortcut_text("F"))
+                .clicked()
+            {
                 self.fit();
                 ui.close();
             }
-            if ui.add(egui::Button::new("100 %").shortcut_text("Ctrl+0")).clicked() {
-                self.camera.zoom_at(canvas, canvas.center(), 1.0 / self.camera.zoom);
+            if ui
+                .add(egui::Button::new("100 %").shortcut_text("Ctrl+0"))
+                .clicked()
+            {
+                self.camera
+                    .zoom_at(canvas, canvas.center(), 1.0 / self.camera.zoom);
                 ui.close();
             }
         });

@@ -172,20 +172,42 @@ impl CanvasState {
     /// Everything drawn, selected.
     #[must_use]
     pub fn select_all(view: &CanvasView<'_>) -> Selection {
-        let groups = view.design.cluster.groups.iter().map(|g| Item::Group(g.id.clone()));
-        let links = view.design.cluster.links.iter().map(|l| Item::Link(l.id.clone()));
+        let groups = view
+            .design
+            .cluster
+            .groups
+            .iter()
+            .map(|g| Item::Group(g.id.clone()));
+        let links = view
+            .design
+            .cluster
+            .links
+            .iter()
+            .map(|l| Item::Link(l.id.clone()));
         Selection {
             items: groups.chain(links).collect(),
         }
     }
 
     /// Draws a part in the middle of the view, where nothing is drawn yet.
-    pub fn add_at_center(&mut self, canvas: Rect, part: &Part, view: &CanvasView<'_>, output: &mut CanvasOutput) {
+    pub fn add_at_center(
+        &mut self,
+        canvas: Rect,
+        part: &Part,
+        view: &CanvasView<'_>,
+        output: &mut CanvasOutput,
+    ) {
         self.armed = None;
         let mut middle = self.camera.view(canvas).center();
         for _ in 0..64 {
-            let Some(shape) = part_shape(part, middle, view.catalog) else { break };
-            let free = !self.scene.cards.iter().any(|card| card.shape.rect.expand(8.0).intersects(shape.rect));
+            let Some(shape) = part_shape(part, middle, view.catalog) else {
+                break;
+            };
+            let free = !self
+                .scene
+                .cards
+                .iter()
+                .any(|card| card.shape.rect.expand(8.0).intersects(shape.rect));
             if free {
                 break;
             }
@@ -220,7 +242,10 @@ impl CanvasState {
         output.zoom = self.camera.zoom;
         output.pointer = pointer.map(|pos| {
             let world = self.camera.to_world(canvas, pos);
-            Position { x: world.x, y: world.y }
+            Position {
+                x: world.x,
+                y: world.y,
+            }
         });
         output
     }
@@ -239,8 +264,15 @@ impl CanvasState {
                 .collect(),
             Item::Pool(id) => {
                 let pool = self.scene.pools.iter().position(|pool| pool.id == *id);
-                let has = |card: &&scene::Card| card.mix.iter().any(|(n, _)| Some(usize::from(*n)) == pool);
-                self.scene.cards.iter().filter(has).map(|card| card.id.clone()).collect()
+                let has = |card: &&scene::Card| {
+                    card.mix.iter().any(|(n, _)| Some(usize::from(*n)) == pool)
+                };
+                self.scene
+                    .cards
+                    .iter()
+                    .filter(has)
+                    .map(|card| card.id.clone())
+                    .collect()
             }
         }
     }
@@ -253,7 +285,10 @@ impl CanvasState {
             // Numbers of cards may have changed; what is under the pointer is asked again.
             self.hover = Hit::Empty;
             self.menu = Hit::Empty;
-            if let Some(Gesture::Link { from, kind, press, .. }) = self.gesture.clone() {
+            if let Some(Gesture::Link {
+                from, kind, press, ..
+            }) = self.gesture.clone()
+            {
                 self.gesture = self
                     .scene
                     .index
@@ -296,7 +331,13 @@ impl CanvasState {
     }
 
     /// Puts a part with its middle at a world point and selects it.
-    fn drop_part(&mut self, part: &Part, middle: Pos2, view: &CanvasView<'_>, output: &mut CanvasOutput) {
+    fn drop_part(
+        &mut self,
+        part: &Part,
+        middle: Pos2,
+        view: &CanvasView<'_>,
+        output: &mut CanvasOutput,
+    ) {
         let kind = match part {
             Part::Node(id) => GroupKind::Node(id.clone()),
             Part::Switch(id) => GroupKind::Switch(id.clone()),
@@ -314,13 +355,24 @@ impl CanvasState {
         };
         let (id, name) = edits::fresh_group(&view.design.cluster, &kind, view.catalog);
         let catalog = Arc::clone(view.catalog);
-        output.edits.push(Edit::design(format!("Add {name}"), view.design.id.clone(), move |design| {
-            edits::add_group(design, kind, position, &catalog);
-        }));
+        output.edits.push(Edit::design(
+            format!("Add {name}"),
+            view.design.id.clone(),
+            move |design| {
+                edits::add_group(design, kind, position, &catalog);
+            },
+        ));
         output.selection = Some(Selection::one(Item::Group(id)));
     }
 
-    fn paint(&self, ui: &egui::Ui, canvas: Rect, view: &CanvasView<'_>, pointer: Option<Pos2>, response: &egui::Response) {
+    fn paint(
+        &self,
+        ui: &egui::Ui,
+        canvas: Rect,
+        view: &CanvasView<'_>,
+        pointer: Option<Pos2>,
+        response: &egui::Response,
+    ) {
         let painter = ui.painter_at(canvas);
         let pen = Pen {
             strong: pen::strong(&painter),
@@ -342,7 +394,10 @@ impl CanvasState {
             .filter(|(_, wire)| wire.bounds.expand(20.0).intersects(seen))
             .map(|(number, wire)| {
                 let (selected, badge) = match &wire.kind {
-                    WireKind::Link(id) => (view.selection.has(&Item::Link(id.clone())), badges.links.get(id)),
+                    WireKind::Link(id) => (
+                        view.selection.has(&Item::Link(id.clone())),
+                        badges.links.get(id),
+                    ),
                     WireKind::Feed => (false, None),
                 };
                 let look = paint_wire::WireLook {
@@ -382,7 +437,11 @@ impl CanvasState {
                 }
                 Item::Gpu(gpu) => {
                     if let Some(card) = index(&gpu.group) {
-                        looks.entry(card).or_default().gpus.insert((gpu.instance, gpu.slot));
+                        looks
+                            .entry(card)
+                            .or_default()
+                            .gpus
+                            .insert((gpu.instance, gpu.slot));
                     }
                 }
                 Item::Pool(id) => self.mark_pool(id, &mut looks),
@@ -401,7 +460,9 @@ impl CanvasState {
             look.hovered = true;
             look.hovered_gpu = match self.hover {
                 Hit::Gpu { instance, slot, .. } => Some((instance, slot)),
-                Hit::Cell { cell, .. } => Some((self.scene.cards[card].cell_instances(cell).start, 0)),
+                Hit::Cell { cell, .. } => {
+                    Some((self.scene.cards[card].cell_instances(cell).start, 0))
+                }
                 _ => None,
             };
         }
@@ -447,7 +508,9 @@ impl CanvasState {
 /// The card a part would be, its middle at a world point and its corner on the grid.
 fn part_shape(part: &Part, middle: Pos2, catalog: &Catalog) -> Option<Shape> {
     let at = |at: Pos2| match part {
-        Part::Node(id) => catalog.node(id).map(|node| Shape::node(at, node.gpus, node.nics)),
+        Part::Node(id) => catalog
+            .node(id)
+            .map(|node| Shape::node(at, node.gpus, node.nics)),
         Part::Switch(_) => Some(Shape::plain(at)),
         Part::Link(_) => None,
     };
@@ -458,11 +521,17 @@ fn part_shape(part: &Part, middle: Pos2, catalog: &Catalog) -> Option<Shape> {
 /// What a part is called.
 fn part_name(part: &Part, catalog: &Catalog) -> String {
     match part {
-        Part::Node(id) => catalog.node(id).map_or_else(|| id.to_string(), |node| node.name.clone()),
-        Part::Switch(id) => catalog.switch(id).map_or_else(|| id.to_string(), |switch| switch.name.clone()),
+        Part::Node(id) => catalog
+            .node(id)
+            .map_or_else(|| id.to_string(), |node| node.name.clone()),
+        Part::Switch(id) => catalog
+            .switch(id)
+            .map_or_else(|| id.to_string(), |switch| switch.name.clone()),
         Part::Link(kind) => format!("{} link", kind.name()),
     }
 }
 
+#[cfg(test)]
+mod testing;
 #[cfg(test)]
 mod tests;

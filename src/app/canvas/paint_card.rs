@@ -96,10 +96,19 @@ fn frame(pen: &Pen<'_>, card: &Card, rect: Rect, look: &Look) {
     if card.count > 1 {
         for depth in [2.0, 1.0f32] {
             let plate = rect.translate(Vec2::splat(pen.len(4.0 * depth)));
-            pen.frame(plate, radius, blend(theme.card, theme.canvas, 0.35 * depth), line);
+            pen.frame(
+                plate,
+                radius,
+                blend(theme.card, theme.canvas, 0.35 * depth),
+                line,
+            );
         }
     }
-    let fill = if look.hovered && !look.selected { blend(theme.card, theme.card_hover, 0.6) } else { theme.card };
+    let fill = if look.hovered && !look.selected {
+        blend(theme.card, theme.card_hover, 0.6)
+    } else {
+        theme.card
+    };
     pen.frame(rect, radius, fill, line);
 }
 
@@ -111,7 +120,12 @@ fn outline(pen: &Pen<'_>, card: &Card, rect: Rect, look: &Look) {
         if card.count > 1 {
             ring.max += Vec2::splat(pen.len(8.0));
         }
-        pen.painter.rect_stroke(ring, radius, Stroke::new(width, color), eframe::egui::StrokeKind::Outside);
+        pen.painter.rect_stroke(
+            ring,
+            radius,
+            Stroke::new(width, color),
+            eframe::egui::StrokeKind::Outside,
+        );
     };
     if look.selected {
         ring(theme.accent, 2.0, 0.0);
@@ -119,7 +133,8 @@ fn outline(pen: &Pen<'_>, card: &Card, rect: Rect, look: &Look) {
     match look.legal {
         Some(true) => ring(theme.good, 2.0, 0.0),
         Some(false) => {
-            pen.painter.rect_filled(rect, radius, theme.canvas.gamma_multiply(0.6));
+            pen.painter
+                .rect_filled(rect, radius, theme.canvas.gamma_multiply(0.6));
         }
         None => {}
     }
@@ -131,14 +146,26 @@ fn header(pen: &Pen<'_>, card: &Card, rect: Rect) {
     let mut right = rect.right() - pen.len(PAD);
     if pen.detail == Detail::Middle {
         // Names keep a readable size; what doesn't fit is cut.
-        let font = eframe::egui::FontId::proportional(if pen.camera.zoom > 0.34 { 10.0 } else { 8.5 });
-        let title = if card.count > 1 { format!("{} ×{}", card.name, card.count) } else { card.name.clone() };
+        let font =
+            eframe::egui::FontId::proportional(if pen.camera.zoom > 0.34 { 10.0 } else { 8.5 });
+        let title = if card.count > 1 {
+            format!("{} ×{}", card.name, card.count)
+        } else {
+            card.name.clone()
+        };
         let at = if matches!(card.shape.inside, Inside::Plain) {
             pos2(left, rect.center().y)
         } else {
             pos2(left, rect.top() + pen.len(HEADER / 2.0))
         };
-        pen.text_font(at, Align2::LEFT_CENTER, &title, font, theme.text, right - left);
+        pen.text_font(
+            at,
+            Align2::LEFT_CENTER,
+            &title,
+            font,
+            theme.text,
+            right - left,
+        );
         return;
     }
     let plain = matches!(card.shape.inside, Inside::Plain);
@@ -149,8 +176,14 @@ fn header(pen: &Pen<'_>, card: &Card, rect: Rect) {
         let galley = pen.painter.layout_no_wrap(text, font, theme.text);
         let size = galley.size() + vec2(pen.len(12.0), pen.len(3.0));
         let pill = Align2::RIGHT_CENTER.anchor_size(pos2(right, rect.top() + pen.len(17.0)), size);
-        pen.frame(pill, pen.radius(9.0), theme.card_hover, Stroke::new(1.0, theme.line));
-        pen.painter.galley(pill.center() - galley.size() / 2.0, galley, theme.text);
+        pen.frame(
+            pill,
+            pen.radius(9.0),
+            theme.card_hover,
+            Stroke::new(1.0, theme.line),
+        );
+        pen.painter
+            .galley(pill.center() - galley.size() / 2.0, galley, theme.text);
         right = pill.left() - pen.len(6.0);
     }
     let mut text_left = left;
@@ -165,15 +198,32 @@ fn header(pen: &Pen<'_>, card: &Card, rect: Rect) {
         }
         text_left = icon.right() + pen.len(7.0);
     }
-    let title_at = pos2(text_left, rect.top() + pen.len(if plain { 18.0 } else { 17.0 }));
+    let title_at = pos2(
+        text_left,
+        rect.top() + pen.len(if plain { 18.0 } else { 17.0 }),
+    );
     if let Some(font) = pen.font(TITLE) {
         let font = eframe::egui::FontId::new(font.size, pen.strong.clone());
-        pen.text_font(title_at, Align2::LEFT_CENTER, &card.name, font, theme.text, right - text_left);
+        pen.text_font(
+            title_at,
+            Align2::LEFT_CENTER,
+            &card.name,
+            font,
+            theme.text,
+            right - text_left,
+        );
     }
     if !plain {
         let at = pos2(left, rect.top() + pen.len(33.0));
         let width = rect.right() - pen.len(PAD) - left;
-        pen.text(at, Align2::LEFT_CENTER, &card.detail, BODY, theme.text_muted, width);
+        pen.text(
+            at,
+            Align2::LEFT_CENTER,
+            &card.detail,
+            BODY,
+            theme.text_muted,
+            width,
+        );
     }
 }
 
@@ -187,14 +237,24 @@ fn tile_colors(pen: &Pen<'_>, role: Option<Role>) -> (Color32, Color32) {
             (blend(theme.card, color, strength), color)
         }
         None => (
-            blend(theme.card, theme.role(None), if theme.dark { 0.10 } else { 0.09 }),
+            blend(
+                theme.card,
+                theme.role(None),
+                if theme.dark { 0.10 } else { 0.09 },
+            ),
             blend(theme.line, theme.role(None), 0.45),
         ),
     }
 }
 
 /// The role a GPU shows: its pool's, or the brush's while it is being painted.
-fn shown_role(scene: &Scene, card: &Card, look: &Look, instance: u32, slot: u32) -> Option<Option<Role>> {
+fn shown_role(
+    scene: &Scene,
+    card: &Card,
+    look: &Look,
+    instance: u32,
+    slot: u32,
+) -> Option<Option<Role>> {
     match card.gpu(instance, slot) {
         ABSENT => None,
         _ if look.painted.contains(&(instance, slot)) => Some(look.brush),
@@ -206,11 +266,27 @@ fn gpus(pen: &Pen<'_>, scene: &Scene, card: &Card, grid: Grid, look: &Look, gaug
     let theme = pen.theme;
     if let Some(domain) = card.shape.domain {
         let domain = pen.rect(domain);
-        let ground = blend(theme.card, theme.canvas, if theme.dark { 0.45 } else { 0.7 });
-        pen.frame(domain, pen.radius(7.0), ground, Stroke::new(1.0, theme.line));
+        let ground = blend(
+            theme.card,
+            theme.canvas,
+            if theme.dark { 0.45 } else { 0.7 },
+        );
+        pen.frame(
+            domain,
+            pen.radius(7.0),
+            ground,
+            Stroke::new(1.0, theme.line),
+        );
         if pen.detail == Detail::Near {
             let at = domain.left_top() + vec2(pen.len(8.0), pen.len(10.5));
-            pen.text(at, Align2::LEFT_CENTER, &card.domain, 10.0, theme.text_muted, domain.width() - pen.len(16.0));
+            pen.text(
+                at,
+                Align2::LEFT_CENTER,
+                &card.domain,
+                10.0,
+                theme.text_muted,
+                domain.width() - pen.len(16.0),
+            );
         }
     }
     for slot in 0..grid.count {
@@ -225,42 +301,86 @@ fn gpus(pen: &Pen<'_>, scene: &Scene, card: &Card, grid: Grid, look: &Look, gaug
             .pool(card.gpu(0, slot))
             .and_then(|pool| gauges.iter().find(|gauge| gauge.pool == pool.id));
         gpu_tile(pen, tile, &slot.to_string(), role, gauge);
-        tile_marks(pen, tile, look.gpus.contains(&(0, slot)), look.hovered_gpu == Some((0, slot)));
+        tile_marks(
+            pen,
+            tile,
+            look.gpus.contains(&(0, slot)),
+            look.hovered_gpu == Some((0, slot)),
+        );
     }
 }
 
 fn gpu_tile(pen: &Pen<'_>, tile: Rect, label: &str, role: Option<Role>, gauge: Option<&Gauge>) {
     let (ground, edge) = tile_colors(pen, role);
     if pen.detail != Detail::Near {
-        pen.painter.rect_filled(tile, CornerRadius::ZERO, if role.is_some() { edge } else { ground });
+        pen.painter.rect_filled(
+            tile,
+            CornerRadius::ZERO,
+            if role.is_some() { edge } else { ground },
+        );
         return;
     }
     pen.frame(tile, pen.radius(4.0), ground, Stroke::new(1.0, edge));
     if tile.width() < NUMBER_ROOM {
         return;
     }
-    let ink = if role.is_some() { blend(edge, pen.theme.text, 0.35) } else { pen.theme.text_muted };
+    let ink = if role.is_some() {
+        blend(edge, pen.theme.text, 0.35)
+    } else {
+        pen.theme.text_muted
+    };
     let small = tile.height() < pen.len(30.0);
     let size = if small { 9.5 } else { 11.0 };
     let inset = pen.len(if small { 4.0 } else { 6.0 });
     let shows_gauge = gauge.is_some() && !small;
-    let middle = if shows_gauge { tile.top() + tile.height() * 0.36 } else { tile.center().y };
+    let middle = if shows_gauge {
+        tile.top() + tile.height() * 0.36
+    } else {
+        tile.center().y
+    };
     let lettered = role.filter(|_| tile.width() >= LETTER_ROOM);
     if lettered.is_some() || !small {
-        pen.text(pos2(tile.left() + inset, middle), Align2::LEFT_CENTER, label, size, ink, tile.width() / 2.0);
+        pen.text(
+            pos2(tile.left() + inset, middle),
+            Align2::LEFT_CENTER,
+            label,
+            size,
+            ink,
+            tile.width() / 2.0,
+        );
     } else {
-        pen.text(pos2(tile.center().x, middle), Align2::CENTER_CENTER, label, size, ink, tile.width());
+        pen.text(
+            pos2(tile.center().x, middle),
+            Align2::CENTER_CENTER,
+            label,
+            size,
+            ink,
+            tile.width(),
+        );
     }
     if let Some(role) = lettered {
         let at = pos2(tile.right() - inset, middle);
-        pen.text(at, Align2::RIGHT_CENTER, role_letter(role), size, ink, tile.width() / 2.0);
+        pen.text(
+            at,
+            Align2::RIGHT_CENTER,
+            role_letter(role),
+            size,
+            ink,
+            tile.width() / 2.0,
+        );
     }
     if let (Some(gauge), true) = (gauge, shows_gauge) {
         let bar = Rect::from_min_max(
             pos2(tile.left() + inset, tile.bottom() - pen.len(11.0)),
             pos2(tile.right() - inset, tile.bottom() - pen.len(7.0)),
         );
-        let share = |x: f32| if x.is_finite() { x.clamp(0.0, 1.0) } else { 0.0 };
+        let share = |x: f32| {
+            if x.is_finite() {
+                x.clamp(0.0, 1.0)
+            } else {
+                0.0
+            }
+        };
         let (weights, kv) = (share(gauge.weights), share(gauge.kv));
         let part = |from: f32, to: f32, color: Color32| {
             let x = |t: f32| bar.left() + bar.width() * t.min(1.0);
@@ -302,9 +422,16 @@ fn instances(pen: &Pen<'_>, scene: &Scene, card: &Card, grid: Grid, look: &Look)
         let slots = cell_grid(grid, cell, card.stride);
         if let (true, Some(slots), true) = (single, slots, rect.width() >= CELL_ROOM) {
             let (ground, _) = tile_colors(pen, None);
-            pen.frame(rect, pen.radius(4.0), ground, Stroke::new(1.0, pen.theme.line));
+            pen.frame(
+                rect,
+                pen.radius(4.0),
+                ground,
+                Stroke::new(1.0, pen.theme.line),
+            );
             for slot in 0..card.stride {
-                let Some(role) = shown_role(scene, card, look, first, slot) else { continue };
+                let Some(role) = shown_role(scene, card, look, first, slot) else {
+                    continue;
+                };
                 let tile = pen.rect(slots.tile(slot));
                 if tile.width() >= NUMBER_ROOM {
                     gpu_tile(pen, tile, &slot.to_string(), role, None);
@@ -315,7 +442,8 @@ fn instances(pen: &Pen<'_>, scene: &Scene, card: &Card, grid: Grid, look: &Look)
                     };
                     pen.painter.rect_filled(tile, CornerRadius::same(1), color);
                 }
-                let hovered = tile.width() >= NUMBER_ROOM && look.hovered_gpu == Some((first, slot));
+                let hovered =
+                    tile.width() >= NUMBER_ROOM && look.hovered_gpu == Some((first, slot));
                 tile_marks(pen, tile, look.gpus.contains(&(first, slot)), hovered);
             }
         } else {
@@ -329,7 +457,10 @@ fn instances(pen: &Pen<'_>, scene: &Scene, card: &Card, grid: Grid, look: &Look)
                 tile_marks(pen, rect, true, false);
             }
         }
-        if look.hovered_gpu.is_some_and(|(instance, _)| instances.contains(&instance)) {
+        if look
+            .hovered_gpu
+            .is_some_and(|(instance, _)| instances.contains(&instance))
+        {
             tile_marks(pen, rect, false, true);
         }
     }
@@ -350,12 +481,19 @@ pub fn cell_grid(grid: Grid, cell: u32, gpus: u32) -> Option<Grid> {
         origin: rect.min,
         columns,
         count: gpus,
-        tile: vec2((rect.width() - gap * (c - 1.0)) / c, (rect.height() - gap * (r - 1.0)) / r),
+        tile: vec2(
+            (rect.width() - gap * (c - 1.0)) / c,
+            (rect.height() - gap * (r - 1.0)) / r,
+        ),
         gap,
     })
 }
 
-fn cell_mix(scene: &Scene, card: &Card, instances: std::ops::Range<u32>) -> Vec<(Option<Role>, u32)> {
+fn cell_mix(
+    scene: &Scene,
+    card: &Card,
+    instances: std::ops::Range<u32>,
+) -> Vec<(Option<Role>, u32)> {
     let mut mix: Vec<(Option<Role>, u32)> = Vec::new();
     for pool in instances.flat_map(|instance| card.instance(instance)) {
         let role = scene.role(*pool);
@@ -395,8 +533,16 @@ fn plain(pen: &Pen<'_>, scene: &Scene, card: &Card, rect: Rect, look: &Look) {
     if card.kind == CardKind::Switch && card.ports > 0 {
         let used = card.ports_used.min(card.ports);
         let text = format!("{used} of {} ports", card.ports);
-        let text = if card.ports_used > card.ports { format!("{} of {} ports!", card.ports_used, card.ports) } else { text };
-        let ink = if card.ports_used > card.ports { theme.error } else { theme.text_muted };
+        let text = if card.ports_used > card.ports {
+            format!("{} of {} ports!", card.ports_used, card.ports)
+        } else {
+            text
+        };
+        let ink = if card.ports_used > card.ports {
+            theme.error
+        } else {
+            theme.text_muted
+        };
         let place = pen.text(at, Align2::LEFT_CENTER, &text, BODY, ink, width);
         let bar = Rect::from_min_max(
             pos2(place.right() + pen.len(8.0), at.y - pen.len(2.0)),
@@ -406,17 +552,32 @@ fn plain(pen: &Pen<'_>, scene: &Scene, card: &Card, rect: Rect, look: &Look) {
             #[expect(clippy::cast_precision_loss, reason = "far below 2^24")]
             let share = used as f32 / card.ports as f32;
             let radius = pen.radius(2.0);
-            pen.painter.rect_filled(bar, radius, blend(theme.card, theme.text_muted, 0.22));
+            pen.painter
+                .rect_filled(bar, radius, blend(theme.card, theme.text_muted, 0.22));
             let full = Rect::from_min_size(bar.min, vec2(bar.width() * share, bar.height()));
             pen.painter.rect_filled(full, radius, theme.link);
         }
     } else {
-        pen.text(at, Align2::LEFT_CENTER, &card.detail, BODY, theme.text_muted, width - pen.len(44.0));
+        pen.text(
+            at,
+            Align2::LEFT_CENTER,
+            &card.detail,
+            BODY,
+            theme.text_muted,
+            width - pen.len(44.0),
+        );
         if card.stride > 0
             && let Some(Some(role)) = shown_role(scene, card, look, 0, 0)
         {
             let at = pos2(rect.right() - pen.len(PAD), at.y);
-            pen.text(at, Align2::RIGHT_CENTER, role.name(), BODY, theme.role(Some(role)), pen.len(70.0));
+            pen.text(
+                at,
+                Align2::RIGHT_CENTER,
+                role.name(),
+                BODY,
+                theme.role(Some(role)),
+                pen.len(70.0),
+            );
         }
     }
 }
@@ -429,15 +590,28 @@ fn nics(pen: &Pen<'_>, card: &Card) {
         let bar = pen.rect(*bar);
         #[expect(clippy::cast_precision_loss, reason = "far below 2^24")]
         let share = card.ports_used.min(card.ports) as f32 / card.ports as f32;
-        pen.painter.rect_filled(bar, pen.radius(3.0), blend(theme.card, theme.text_muted, 0.15));
+        pen.painter.rect_filled(
+            bar,
+            pen.radius(3.0),
+            blend(theme.card, theme.text_muted, 0.15),
+        );
         let full = Rect::from_min_size(bar.min, vec2(bar.width() * share, bar.height()));
         pen.painter.rect_filled(full, pen.radius(3.0), theme.link);
         return;
     }
     for (nic, rect) in (0u32..).zip(rects) {
         let used = nic < card.ports_used;
-        let fill = if used { theme.link } else { blend(theme.card, theme.canvas, 0.6) };
-        pen.frame(pen.rect(rect), pen.radius(2.0), fill, Stroke::new(1.0, if used { theme.link } else { theme.line }));
+        let fill = if used {
+            theme.link
+        } else {
+            blend(theme.card, theme.canvas, 0.6)
+        };
+        pen.frame(
+            pen.rect(rect),
+            pen.radius(2.0),
+            fill,
+            Stroke::new(1.0, if used { theme.link } else { theme.line }),
+        );
     }
 }
 
@@ -449,8 +623,19 @@ fn footer(pen: &Pen<'_>, scene: &Scene, card: &Card) {
     let y = footer.center().y;
     let left = footer.left() + pen.len(PAD);
     let right = footer.right() - pen.len(PAD);
-    let network = if card.network.is_empty() { "no network" } else { &card.network };
-    let place = pen.text(pos2(left, y), Align2::LEFT_CENTER, network, BODY, pen.theme.text_muted, (right - left) * 0.5);
+    let network = if card.network.is_empty() {
+        "no network"
+    } else {
+        &card.network
+    };
+    let place = pen.text(
+        pos2(left, y),
+        Align2::LEFT_CENTER,
+        network,
+        BODY,
+        pen.theme.text_muted,
+        (right - left) * 0.5,
+    );
     let Some(font) = pen.font(BODY) else { return };
     let mut job = LayoutJob::default();
     let mut say = |text: &str, color: Color32| {
@@ -461,10 +646,19 @@ fn footer(pen: &Pen<'_>, scene: &Scene, card: &Card) {
         if number > 0 {
             say("   ", pen.theme.text_muted);
         }
-        let color = if role.is_some() { pen.theme.role(*role) } else { pen.theme.text_muted };
+        let color = if role.is_some() {
+            pen.theme.role(*role)
+        } else {
+            pen.theme.text_muted
+        };
         say(text, color);
     }
-    pen.job(pos2(right, y), Align2::RIGHT_CENTER, job, right - place.right() - pen.len(10.0));
+    pen.job(
+        pos2(right, y),
+        Align2::RIGHT_CENTER,
+        job,
+        right - place.right() - pen.len(10.0),
+    );
 }
 
 /// What a card's GPUs do: `Prefill · TP 4 × 2`; shorter where several pools share it.
@@ -474,7 +668,11 @@ pub fn role_words(scene: &Scene, card: &Card) -> Vec<(String, Option<Role>)> {
         .iter()
         .map(|(pool, gpus)| match scene.pool(*pool) {
             None => {
-                let words = if alone { "idle".to_owned() } else { format!("{gpus} idle") };
+                let words = if alone {
+                    "idle".to_owned()
+                } else {
+                    format!("{gpus} idle")
+                };
                 (words, None)
             }
             Some(pool) => {
@@ -495,16 +693,30 @@ pub fn role_words(scene: &Scene, card: &Card) -> Vec<(String, Option<Role>)> {
 fn far(pen: &Pen<'_>, scene: &Scene, card: &Card, rect: Rect) {
     let inner = rect.shrink((rect.height() * 0.12).min(4.0));
     if card.gpus.is_empty() {
-        pen.painter.rect_filled(inner, CornerRadius::same(1), pen.theme.link);
+        pen.painter
+            .rect_filled(inner, CornerRadius::same(1), pen.theme.link);
         return;
     }
     let mix: Vec<(Option<Role>, u32)> = card
         .mix
         .iter()
-        .map(|(pool, n)| (if *pool == IDLE { None } else { scene.role(*pool) }, *n))
+        .map(|(pool, n)| {
+            (
+                if *pool == IDLE {
+                    None
+                } else {
+                    scene.role(*pool)
+                },
+                *n,
+            )
+        })
         .collect();
     mix_bar(pen, inner, &mix);
-    let mut label = if card.count > 1 { format!("{} × {}", card.count, card.stride) } else { card.stride.to_string() };
+    let mut label = if card.count > 1 {
+        format!("{} × {}", card.count, card.stride)
+    } else {
+        card.stride.to_string()
+    };
     if let [(Some(role), _)] = mix.as_slice() {
         label = format!("{} {label}", role_letter(*role));
     }
@@ -512,8 +724,13 @@ fn far(pen: &Pen<'_>, scene: &Scene, card: &Card, rect: Rect) {
     let galley = pen.painter.layout_no_wrap(label, font, pen.theme.text);
     let pill = Rect::from_center_size(rect.center(), galley.size() + vec2(6.0, 1.0));
     if rect.shrink(1.0).contains_rect(pill) {
-        pen.painter.rect_filled(pill, CornerRadius::same(3), pen.theme.card.gamma_multiply(0.9));
-        pen.painter.galley(pill.center() - galley.size() / 2.0, galley, pen.theme.text);
+        pen.painter.rect_filled(
+            pill,
+            CornerRadius::same(3),
+            pen.theme.card.gamma_multiply(0.9),
+        );
+        pen.painter
+            .galley(pill.center() - galley.size() / 2.0, galley, pen.theme.text);
     }
 }
 
@@ -521,8 +738,27 @@ fn far(pen: &Pen<'_>, scene: &Scene, card: &Card, rect: Rect) {
 pub fn ghost(pen: &Pen<'_>, world: Rect, name: &str) {
     let rect = pen.rect(world);
     let theme = pen.theme;
-    pen.painter.rect_filled(rect, pen.radius(9.0), theme.accent.gamma_multiply(0.10));
-    let corners = [rect.left_top(), rect.right_top(), rect.right_bottom(), rect.left_bottom(), rect.left_top()];
-    pen.painter.extend(Shape::dashed_line(&corners, Stroke::new(1.5, theme.accent), 6.0, 4.0));
-    pen.text(rect.center(), Align2::CENTER_CENTER, name, TITLE, theme.accent, rect.width() - 12.0);
+    pen.painter
+        .rect_filled(rect, pen.radius(9.0), theme.accent.gamma_multiply(0.10));
+    let corners = [
+        rect.left_top(),
+        rect.right_top(),
+        rect.right_bottom(),
+        rect.left_bottom(),
+        rect.left_top(),
+    ];
+    pen.painter.extend(Shape::dashed_line(
+        &corners,
+        Stroke::new(1.5, theme.accent),
+        6.0,
+        4.0,
+    ));
+    pen.text(
+        rect.center(),
+        Align2::CENTER_CENTER,
+        name,
+        TITLE,
+        theme.accent,
+        rect.width() - 12.0,
+    );
 }

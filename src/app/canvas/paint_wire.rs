@@ -40,14 +40,24 @@ pub fn line(pen: &Pen<'_>, wire: &Wire, look: WireLook, badge: Option<&Badge>) {
                 let halo = Stroke::new(width + 6.0, theme.accent.gamma_multiply(0.22));
                 pen.painter.add(Shape::line(points.clone(), halo));
             }
-            let width = if look.hovered || look.selected { width + 1.0 } else { width };
-            pen.painter.add(Shape::line(points, Stroke::new(width, color)));
+            let width = if look.hovered || look.selected {
+                width + 1.0
+            } else {
+                width
+            };
+            pen.painter
+                .add(Shape::line(points, Stroke::new(width, color)));
         }
         WireKind::Feed => {
             let color = feed_color(pen);
-            let width = pen.len(1.6).clamp(1.0, 3.0);
+            let width = pen.len(1.5).clamp(1.0, 3.0);
             let (dash, gap) = (pen.len(6.0).max(3.0), pen.len(4.0).max(2.0));
-            pen.painter.extend(Shape::dashed_line(&points, Stroke::new(width, color), dash, gap));
+            pen.painter.extend(Shape::dashed_line(
+                &points,
+                Stroke::new(width, color),
+                dash,
+                gap,
+            ));
             arrow(pen, &points, color);
         }
     }
@@ -66,7 +76,10 @@ pub fn label(pen: &Pen<'_>, wire: &Wire, look: WireLook, badge: Option<&Badge>) 
     let (ink, edge) = match &wire.kind {
         WireKind::Feed => (feed_color(pen), feed_color(pen)),
         WireKind::Link(_) if look.selected => (theme.accent, theme.accent),
-        WireKind::Link(_) => (theme.text, badge.map_or(theme.line, |badge| badge.color(pen))),
+        WireKind::Link(_) => (
+            theme.text,
+            badge.map_or(theme.line, |badge| badge.color(pen)),
+        ),
     };
     let pill = pen.pill(pen.pos(middle), &wire.label, font, ink, edge);
     if let Some(badge) = badge {
@@ -77,12 +90,20 @@ pub fn label(pen: &Pen<'_>, wire: &Wire, look: WireLook, badge: Option<&Badge>) 
 /// A label without a free place shows only when asked for.
 fn label_middle(wire: &Wire, look: WireLook) -> Option<Pos2> {
     let asked = look.selected || look.hovered;
-    wire.label_at
-        .or_else(|| wire.points.get(wire.points.len() / 2).copied().filter(|_| asked))
+    wire.label_at.or_else(|| {
+        wire.points
+            .get(wire.points.len() / 2)
+            .copied()
+            .filter(|_| asked)
+    })
 }
 
 fn feed_color(pen: &Pen<'_>) -> Color32 {
-    blend(pen.theme.role(Some(Role::Prefill)), pen.theme.text_muted, 0.35)
+    blend(
+        pen.theme.role(Some(Role::Prefill)),
+        pen.theme.text_muted,
+        0.35,
+    )
 }
 
 fn arrow(pen: &Pen<'_>, points: &[Pos2], color: Color32) {
@@ -94,13 +115,22 @@ fn arrow(pen: &Pen<'_>, points: &[Pos2], color: Color32) {
     let size = pen.len(7.0).clamp(4.0, 12.0);
     let side = Vec2::new(-along.y, along.x) * size * 0.5;
     let back = *tip - along * size;
-    pen.painter.add(Shape::convex_polygon(vec![*tip, back + side, back - side], color, Stroke::NONE));
+    pen.painter.add(Shape::convex_polygon(
+        vec![*tip, back + side, back - side],
+        color,
+        Stroke::NONE,
+    ));
 }
 
 /// The line that follows the pointer while a link is drawn.
 pub fn rubber(pen: &Pen<'_>, from: Pos2, to: Pos2, color: Color32) {
     let points = [from, to];
-    pen.painter.extend(Shape::dashed_line(&points, Stroke::new(2.0, color), 7.0, 4.0));
+    pen.painter.extend(Shape::dashed_line(
+        &points,
+        Stroke::new(2.0, color),
+        7.0,
+        4.0,
+    ));
     pen.painter.circle_filled(from, 4.0, color);
     pen.painter.circle_filled(to, 3.0, color);
 }

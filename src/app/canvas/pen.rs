@@ -5,8 +5,8 @@ use super::camera::Camera;
 use crate::app::theme::Theme;
 use eframe::egui::text::{LayoutJob, TextFormat, TextWrapping};
 use eframe::egui::{
-    Align2, Color32, CornerRadius, FontFamily, FontId, Mesh, Painter, Pos2, Rect, Shape, Stroke, StrokeKind,
-    Vec2, vec2,
+    Align2, Color32, CornerRadius, FontFamily, FontId, Mesh, Painter, Pos2, Rect, Shape, Stroke,
+    StrokeKind, Vec2, vec2,
 };
 
 /// Smaller text can't be read; it is left out.
@@ -58,7 +58,11 @@ pub struct Pen<'a> {
 pub fn strong(painter: &Painter) -> FontFamily {
     let semibold = FontFamily::Name("Inter SemiBold".into());
     let there = painter.fonts(|fonts| fonts.families().contains(&semibold));
-    if there { semibold } else { FontFamily::Proportional }
+    if there {
+        semibold
+    } else {
+        FontFamily::Proportional
+    }
 }
 
 impl Pen<'_> {
@@ -92,7 +96,15 @@ impl Pen<'_> {
     }
 
     /// One line of text at a screen place, cut with “…” to a screen width. Returns where it is.
-    pub fn text(&self, at: Pos2, anchor: Align2, text: &str, size: f32, color: Color32, width: f32) -> Rect {
+    pub fn text(
+        &self,
+        at: Pos2,
+        anchor: Align2,
+        text: &str,
+        size: f32,
+        color: Color32,
+        width: f32,
+    ) -> Rect {
         match self.font(size) {
             Some(font) => self.text_font(at, anchor, text, font, color, width),
             None => Rect::from_min_size(at, Vec2::ZERO),
@@ -132,11 +144,19 @@ impl Pen<'_> {
 
     /// A rectangle filled and framed.
     pub fn frame(&self, rect: Rect, radius: CornerRadius, fill: Color32, stroke: Stroke) {
-        self.painter.rect(rect, radius, fill, stroke, StrokeKind::Inside);
+        self.painter
+            .rect(rect, radius, fill, stroke, StrokeKind::Inside);
     }
 
     /// A label on a pill of its own, so that no line runs through it.
-    pub fn pill(&self, middle: Pos2, text: &str, font: FontId, ink: Color32, edge: Color32) -> Rect {
+    pub fn pill(
+        &self,
+        middle: Pos2,
+        text: &str,
+        font: FontId,
+        ink: Color32,
+        edge: Color32,
+    ) -> Rect {
         let galley = self.painter.layout_no_wrap(text.to_owned(), font, ink);
         let rect = Rect::from_center_size(middle, galley.size() + vec2(galley.size().y, 5.0));
         #[expect(
@@ -146,7 +166,8 @@ impl Pen<'_> {
         )]
         let radius = CornerRadius::same((rect.height() / 2.0).round().clamp(0.0, 32.0) as u8);
         self.frame(rect, radius, self.theme.card, Stroke::new(1.0, edge));
-        self.painter.galley(rect.center() - galley.size() / 2.0, galley, ink);
+        self.painter
+            .galley(rect.center() - galley.size() / 2.0, galley, ink);
         rect
     }
 
@@ -158,14 +179,21 @@ impl Pen<'_> {
         }
         let view = self.camera.view(self.canvas);
         let pixel = 1.0 / self.painter.pixels_per_point();
-        let half = if self.painter.pixels_per_point() < 1.5 { pixel } else { pixel * 1.5 };
+        let half = if self.painter.pixels_per_point() < 1.5 {
+            pixel
+        } else {
+            pixel * 1.5
+        };
         let mut mesh = Mesh::default();
         let mut y = (view.top() / step).floor() * step;
         while y <= view.bottom() {
             let mut x = (view.left() / step).floor() * step;
             while x <= view.right() {
                 let dot = self.pos(Pos2::new(x, y));
-                mesh.add_colored_rect(Rect::from_center_size(dot, Vec2::splat(2.0 * half)), self.theme.grid);
+                mesh.add_colored_rect(
+                    Rect::from_center_size(dot, Vec2::splat(2.0 * half)),
+                    self.theme.grid,
+                );
                 x += step;
             }
             y += step;

@@ -5,7 +5,7 @@ use super::card::{Inside, Shape};
 use super::wire::{Wire, WireKind, route};
 use crate::app::edits;
 use crate::catalog::{Catalog, ScaleUpKind, SwitchTier};
-use crate::cluster::{Group, GroupId, GroupKind, GpuAddress, LinkKind, MAX_GPUS};
+use crate::cluster::{GpuAddress, Group, GroupId, GroupKind, LinkKind, MAX_GPUS};
 use crate::plan::{Design, Layout, Phases, Pool, PoolId, Role, Service};
 use eframe::egui::{Pos2, Rect, pos2};
 use std::collections::{BTreeMap, BTreeSet};
@@ -81,7 +81,10 @@ impl Scene {
             ..Self::default()
         };
         for group in &design.cluster.groups {
-            scene.index.entry(group.id.clone()).or_insert(scene.cards.len());
+            scene
+                .index
+                .entry(group.id.clone())
+                .or_insert(scene.cards.len());
             scene.cards.push(card(design, group, catalog));
         }
         scene.fill_pools(design);
@@ -117,7 +120,11 @@ impl Scene {
         for (number, pool) in design.pools.iter().enumerate().take(usize::from(ABSENT)) {
             let number = u16::try_from(number).unwrap_or(IDLE);
             for range in &pool.gpus {
-                let Some(card) = self.index.get(&range.group).and_then(|i| self.cards.get_mut(*i)) else {
+                let Some(card) = self
+                    .index
+                    .get(&range.group)
+                    .and_then(|i| self.cards.get_mut(*i))
+                else {
                     continue;
                 };
                 if card.stride == 0 || card.count == 0 {
@@ -138,7 +145,8 @@ impl Scene {
     fn wires_of(&self, design: &Design) -> Vec<Wire> {
         let mut wires = Vec::new();
         for link in &design.cluster.links {
-            let (Some(a), Some(b)) = (self.index.get(&link.a.group), self.index.get(&link.b.group)) else {
+            let (Some(a), Some(b)) = (self.index.get(&link.a.group), self.index.get(&link.b.group))
+            else {
                 continue;
             };
             let several = self.cards[*a].count > 1 || self.cards[*b].count > 1;
@@ -153,7 +161,13 @@ impl Scene {
                 short(link.kind),
                 if several { " each" } else { "" }
             );
-            wires.push(Wire::new(WireKind::Link(link.id.clone()), *a, *b, label, link.count));
+            wires.push(Wire::new(
+                WireKind::Link(link.id.clone()),
+                *a,
+                *b,
+                label,
+                link.count,
+            ));
         }
         for (a, b) in self.feeds(design) {
             wires.push(Wire::new(WireKind::Feed, a, b, "KV".to_owned(), 1));
@@ -163,7 +177,8 @@ impl Scene {
 
     /// Card pairs that KV flows between.
     fn feeds(&self, design: &Design) -> BTreeSet<(usize, usize)> {
-        let of_phase = |phases: Phases| design.services.iter().filter(move |s| s.phases() == phases);
+        let of_phase =
+            |phases: Phases| design.services.iter().filter(move |s| s.phases() == phases);
         let pairs: Vec<(&Service, &Service)> = if design.feeds.is_empty() {
             of_phase(Phases::Prefill)
                 .flat_map(|from| of_phase(Phases::Decode).map(move |to| (from, to)))
@@ -220,7 +235,9 @@ impl Card {
     /// Pool numbers of an instance's GPUs.
     pub fn instance(&self, instance: u32) -> &[u16] {
         let first = instance as usize * self.stride as usize;
-        self.gpus.get(first..first + self.stride as usize).unwrap_or(&[])
+        self.gpus
+            .get(first..first + self.stride as usize)
+            .unwrap_or(&[])
     }
 
     /// A GPU's address.
@@ -281,7 +298,13 @@ fn mix(gpus: &[u16]) -> Vec<(u16, u32)> {
 }
 
 fn position(group: &Group) -> Pos2 {
-    let finite = |x: f32| if x.is_finite() { x.clamp(-1e6, 1e6) } else { 0.0 };
+    let finite = |x: f32| {
+        if x.is_finite() {
+            x.clamp(-1e6, 1e6)
+        } else {
+            0.0
+        }
+    };
     pos2(finite(group.position.x), finite(group.position.y))
 }
 
@@ -307,14 +330,17 @@ fn card(design: &Design, group: &Group, catalog: &Catalog) -> Card {
     match &group.kind {
         GroupKind::Node(id) => node_card(&mut card, group, id, at, catalog),
         GroupKind::Gpu(id) => {
-            card.detail = catalog
-                .gpu(id)
-                .map_or_else(|| id.to_string(), |gpu| format!("{} {}", edits::gpu_short(gpu), edits::gpu_memory(gpu)));
+            card.detail = catalog.gpu(id).map_or_else(
+                || id.to_string(),
+                |gpu| format!("{} {}", edits::gpu_short(gpu), edits::gpu_memory(gpu)),
+            );
             card.stride = 1;
             card.gpus = vec![IDLE; card.count.min(MAX_GPUS) as usize];
         }
         GroupKind::Nic(id) => {
-            card.detail = catalog.nic(id).map_or_else(|| id.to_string(), |nic| nic.name.clone());
+            card.detail = catalog
+                .nic(id)
+                .map_or_else(|| id.to_string(), |nic| nic.name.clone());
         }
         GroupKind::Domain { kind, rate } => {
             card.detail = format!("{kind:?} {}", edits::byte_rate(*rate));
@@ -328,7 +354,8 @@ fn card(design: &Design, group: &Group, catalog: &Catalog) -> Card {
                         SwitchTier::Spine => "spine",
                         SwitchTier::Core => "core",
                     };
-                    card.network = format!("{} × {}", switch.ports, edits::wire_rate(switch.port_rate));
+                    card.network =
+                        format!("{} × {}", switch.ports, edits::wire_rate(switch.port_rate));
                     card.detail = format!("{} {tier}", card.network);
                 }
                 None => card.detail = format!("no type “{id}”"),
@@ -343,7 +370,13 @@ fn card(design: &Design, group: &Group, catalog: &Catalog) -> Card {
     card
 }
 
-fn node_card(card: &mut Card, group: &Group, id: &crate::catalog::NodeTypeId, at: Pos2, catalog: &Catalog) {
+fn node_card(
+    card: &mut Card,
+    group: &Group,
+    id: &crate::catalog::NodeTypeId,
+    at: Pos2,
+    catalog: &Catalog,
+) {
     card.kind = CardKind::Node;
     let Some(node) = catalog.node(id) else {
         card.detail = format!("no type “{id}”");
@@ -380,8 +413,12 @@ fn node_card(card: &mut Card, group: &Group, id: &crate::catalog::NodeTypeId, at
             _ => "NVLink",
         };
         card.domain = match gpu.scale_up_kind {
-            ScaleUpKind::Switched => format!("{fabric} {} each way", edits::byte_rate(gpu.scale_up)),
-            ScaleUpKind::FullMesh => format!("{fabric} mesh {} each way", edits::byte_rate(gpu.scale_up)),
+            ScaleUpKind::Switched => {
+                format!("{fabric} {} each way", edits::byte_rate(gpu.scale_up))
+            }
+            ScaleUpKind::FullMesh => {
+                format!("{fabric} mesh {} each way", edits::byte_rate(gpu.scale_up))
+            }
             ScaleUpKind::Pcie => format!("PCIe {} each way", edits::byte_rate(gpu.pcie)),
         };
     }

@@ -21,26 +21,44 @@ pub fn show(ui: &egui::Ui, view: &CanvasView<'_>, scene: &Scene, hover: Hit, sin
     }
     let rested = ui.input(|i| i.time) - since;
     if rested < REST {
-        ui.ctx().request_repaint_after_secs((REST - rested) as f32 + 0.02);
+        ui.ctx()
+            .request_repaint_after_secs((REST - rested) as f32 + 0.02);
         return;
     }
     let lines = match hover {
         Hit::Card(card) => card_lines(view, scene, &scene.cards[card]),
-        Hit::Gpu { card, instance, slot } => gpu_lines(view, scene, &scene.cards[card], instance, slot),
+        Hit::Gpu {
+            card,
+            instance,
+            slot,
+        } => gpu_lines(view, scene, &scene.cards[card], instance, slot),
         Hit::Cell { card, cell } => cell_lines(view, scene, &scene.cards[card], cell),
         Hit::Wire(wire) => wire_lines(view, scene, wire),
         Hit::Empty | Hit::Handle { .. } => return,
     };
-    egui::Tooltip::always_open(ui.ctx().clone(), ui.layer_id(), ui.scope_id().with("canvas-tip"), PopupAnchor::Pointer)
-        .gap(14.0)
-        .width(320.0)
-        .show(|ui| {
-            ui.spacing_mut().item_spacing.y = 2.0;
-            for (number, (line, color)) in lines.0.iter().enumerate() {
-                let color = color.unwrap_or(if number == 0 { view.theme.text } else { view.theme.text_muted });
-                ui.label(RichText::new(line).size(if number == 0 { 13.0 } else { 12.0 }).color(color));
-            }
-        });
+    egui::Tooltip::always_open(
+        ui.ctx().clone(),
+        ui.layer_id(),
+        ui.scope_id().with("canvas-tip"),
+        PopupAnchor::Pointer,
+    )
+    .gap(14.0)
+    .width(320.0)
+    .show(|ui| {
+        ui.spacing_mut().item_spacing.y = 2.0;
+        for (number, (line, color)) in lines.0.iter().enumerate() {
+            let color = color.unwrap_or(if number == 0 {
+                view.theme.text
+            } else {
+                view.theme.text_muted
+            });
+            ui.label(
+                RichText::new(line)
+                    .size(if number == 0 { 13.0 } else { 12.0 })
+                    .color(color),
+            );
+        }
+    });
 }
 
 impl Lines {
@@ -55,7 +73,12 @@ impl Lines {
     }
 
     fn findings(&mut self, view: &CanvasView<'_>, is_here: impl Fn(&Place) -> bool) {
-        for finding in view.findings.iter().filter(|finding| is_here(&finding.place)).take(4) {
+        for finding in view
+            .findings
+            .iter()
+            .filter(|finding| is_here(&finding.place))
+            .take(4)
+        {
             let color = match finding.severity {
                 crate::plan::Severity::Error => view.theme.error,
                 crate::plan::Severity::Warning => view.theme.warning,
@@ -94,7 +117,10 @@ fn card_lines(view: &CanvasView<'_>, scene: &Scene, card: &Card) -> Lines {
     }
     if card.ports > 0 {
         let what = if card.stride > 0 { "NICs" } else { "ports" };
-        lines.say(format!("{} of {} {what} linked", card.ports_used, card.ports));
+        lines.say(format!(
+            "{} of {} {what} linked",
+            card.ports_used, card.ports
+        ));
     }
     lines.pools(view, scene, card.gpus.iter().copied());
     lines.findings(view, |place| *place == Place::Group(card.id.clone()));
@@ -104,7 +130,8 @@ fn card_lines(view: &CanvasView<'_>, scene: &Scene, card: &Card) -> Lines {
 fn gpu_lines(view: &CanvasView<'_>, scene: &Scene, card: &Card, instance: u32, slot: u32) -> Lines {
     let address = card.address(instance, slot);
     let mut lines = Lines::new(format!("GPU {address}"));
-    let gpu = edits::gpu_type_of(&view.design.cluster, &address, view.catalog).and_then(|id| view.catalog.gpu(id));
+    let gpu = edits::gpu_type_of(&view.design.cluster, &address, view.catalog)
+        .and_then(|id| view.catalog.gpu(id));
     if let Some(gpu) = gpu {
         lines.say(format!(
             "{} {} · {} · {:.0} TFLOPS BF16",
@@ -167,7 +194,11 @@ fn wire_lines(view: &CanvasView<'_>, scene: &Scene, wire: usize) -> Lines {
             crate::cluster::Wiring::Pairwise => " per pair",
             crate::cluster::Wiring::Rails => " per node, one rail per NIC",
         };
-        lines.say(format!("{} each way{whose} · {} latency", edits::byte_rate(total), link.latency));
+        lines.say(format!(
+            "{} each way{whose} · {} latency",
+            edits::byte_rate(total),
+            link.latency
+        ));
     }
     lines.findings(view, |place| *place == Place::Link(id.clone()));
     lines

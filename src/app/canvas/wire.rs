@@ -104,9 +104,20 @@ fn sides(a: Rect, b: Rect) -> (Side, Side) {
 fn clear_sides(cards: &[Card], wire: &Wire) -> (Side, Side) {
     let (ra, rb) = (cards[wire.a].shape.rect, cards[wire.b].shape.rect);
     let usual = sides(ra, rb);
-    let (right, below) = (rb.center().x >= ra.center().x, rb.center().y >= ra.center().y);
-    let across = if right { (Side::Right, Side::Left) } else { (Side::Left, Side::Right) };
-    let along = if below { (Side::Bottom, Side::Top) } else { (Side::Top, Side::Bottom) };
+    let (right, below) = (
+        rb.center().x >= ra.center().x,
+        rb.center().y >= ra.center().y,
+    );
+    let across = if right {
+        (Side::Right, Side::Left)
+    } else {
+        (Side::Left, Side::Right)
+    };
+    let along = if below {
+        (Side::Bottom, Side::Top)
+    } else {
+        (Side::Top, Side::Bottom)
+    };
     let mut tries = vec![usual];
     if rb.left() > ra.right() + CORNER || ra.left() > rb.right() + CORNER {
         tries.extend([across, (across.0, along.1), (along.0, across.1)]);
@@ -129,7 +140,9 @@ fn clear_sides(cards: &[Card], wire: &Wire) -> (Side, Side) {
             .enumerate()
             .filter(|(number, _)| *number != wire.a && *number != wire.b)
             .map(|(_, card)| card.shape.rect.expand(6.0))
-            .filter(|rect| rect.intersects(bounds) && line.iter().any(|point| rect.contains(*point)))
+            .filter(|rect| {
+                rect.intersects(bounds) && line.iter().any(|point| rect.contains(*point))
+            })
             .count()
     };
     tries
@@ -211,7 +224,11 @@ pub fn route(cards: &[Card], wires: &mut [Wire]) {
         };
         #[expect(clippy::cast_precision_loss, reason = "few wires end at a side")]
         let last = (ends.len() - 1) as f32;
-        let step = if last > 0.0 { SPREAD.min((length - 2.0 * CORNER).max(0.0) / last) } else { 0.0 };
+        let step = if last > 0.0 {
+            SPREAD.min((length - 2.0 * CORNER).max(0.0) / last)
+        } else {
+            0.0
+        };
         for (place, end) in ends.iter().enumerate() {
             #[expect(clippy::cast_precision_loss, reason = "few wires end at a side")]
             let along = (place as f32 - last / 2.0) * step;
@@ -224,7 +241,10 @@ pub fn route(cards: &[Card], wires: &mut [Wire]) {
     }
     for (number, wire) in wires.iter_mut().enumerate() {
         let ((sa, sb), (oa, ob)) = (facing[number], offsets[number]);
-        let (from, to) = (anchor(&cards[wire.a].shape, sa, oa), anchor(&cards[wire.b].shape, sb, ob));
+        let (from, to) = (
+            anchor(&cards[wire.a].shape, sa, oa),
+            anchor(&cards[wire.b].shape, sb, ob),
+        );
         wire.points = curve(from, normal(sa), to, normal(sb), wire.a == wire.b);
         wire.bounds = Rect::from_points(&wire.points);
     }
@@ -236,7 +256,11 @@ fn curve(from: Pos2, leave: Vec2, to: Pos2, arrive: Vec2, is_loop: bool) -> Vec<
         70.0
     } else {
         let apart = (to - from).dot(leave).abs();
-        let aside = if leave == arrive { (to - from).length() * 0.25 } else { 0.0 };
+        let aside = if leave == arrive {
+            (to - from).length() * 0.25
+        } else {
+            0.0
+        };
         (apart * 0.5).max(aside).clamp(12.0, 240.0)
     };
     let (c1, c2) = (from + leave * reach, to + arrive * reach);
