@@ -80,7 +80,9 @@ fn step_against_batch(c: &mut Criterion) {
             ..Workload::fixed(16, 100, requests)
         };
         let plan = setting.plan(&design, &workload);
-        let steps = go(&plan, workload.clone(), Load::Concurrency(batch)).work.steps;
+        let steps = go(&plan, workload.clone(), Load::Concurrency(batch))
+            .work
+            .steps;
         group.throughput(Throughput::Elements(steps));
         group.bench_function(BenchmarkId::from_parameter(batch), |b| {
             b.iter(|| black_box(go(&plan, workload.clone(), Load::Concurrency(batch))));

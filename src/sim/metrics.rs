@@ -64,7 +64,10 @@ pub(super) struct Measured {
     pub(super) saturated: bool,
 }
 
-#[expect(clippy::cast_precision_loss, reason = "spans of a run stay below 2^53 ns")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "spans of a run stay below 2^53 ns"
+)]
 fn seconds(ns: Nanos) -> f64 {
     ns as f64 * 1e-9
 }

@@ -16,8 +16,16 @@ fn documents_that_are_broken() {
     let program = Program::new();
     let good = std::fs::read_to_string(program.example("pdd-vs-colocated")).unwrap();
     let cases = [
-        ("truncated", good[..good.len() / 2].to_owned(), "truncated.frontier.ron"),
-        ("future", good.replacen("version: 1", "version: 99", 1), "99"),
+        (
+            "truncated",
+            good[..good.len() / 2].to_owned(),
+            "truncated.frontier.ron",
+        ),
+        (
+            "future",
+            good.replacen("version: 1", "version: 99", 1),
+            "99",
+        ),
         ("typo", good.replacen("groups", "gruops", 1), "gruops"),
         ("nan", good.replacen("x: 80", "x: NaN", 1), ""),
         ("html", "<!DOCTYPE html><html></html>".to_owned(), ""),
@@ -47,11 +55,21 @@ fn files_that_are_not_there_or_far_too_large() {
     let file = std::fs::File::create(&huge).unwrap();
     file.set_len(2 << 30).unwrap();
     let message = refused(&program, &["check", text(&huge)], 2);
-    assert!(message.contains("MiB") || message.contains("bytes"), "{message}");
+    assert!(
+        message.contains("MiB") || message.contains("bytes"),
+        "{message}"
+    );
     let example = program.example("pdd-vs-colocated");
     let trace = program.path("huge.csv");
-    std::fs::File::create(&trace).unwrap().set_len(2 << 30).unwrap();
-    refused(&program, &["simulate", text(&example), "--trace", text(&trace)], 2);
+    std::fs::File::create(&trace)
+        .unwrap()
+        .set_len(2 << 30)
+        .unwrap();
+    refused(
+        &program,
+        &["simulate", text(&example), "--trace", text(&trace)],
+        2,
+    );
 }
 
 #[test]
@@ -66,7 +84,11 @@ fn designs_that_cannot_run_say_why_and_exit_1() {
     let cases = [
         ("tp", with("tp: 4", "tp: 3"), "does not divide"),
         ("fit", with("qwen3-30b-a3b", "llama-3.1-405b"), "EP"),
-        ("nowhere", with("group: \"n1\"", "group: \"zz\""), "which is not drawn"),
+        (
+            "nowhere",
+            with("group: \"n1\"", "group: \"zz\""),
+            "which is not drawn",
+        ),
     ];
     for (name, broken, part) in cases {
         let file = program.file(&format!("{name}.frontier.ron"), &broken);
@@ -97,10 +119,24 @@ fn usage_that_is_wrong() {
     }
     // An existing file is kept.
     let kept = program.file("kept.frontier.ron", "mine");
-    refused(&program, &["new", "--example", "pdd-vs-colocated", "-o", text(&kept)], 2);
+    refused(
+        &program,
+        &["new", "--example", "pdd-vs-colocated", "-o", text(&kept)],
+        2,
+    );
     assert_eq!(std::fs::read_to_string(&kept).unwrap(), "mine");
     // A folder that can't be written to.
-    refused(&program, &["new", "--example", "pdd-vs-colocated", "-o", "/proc/nowhere/x.frontier.ron"], 2);
+    refused(
+        &program,
+        &[
+            "new",
+            "--example",
+            "pdd-vs-colocated",
+            "-o",
+            "/proc/nowhere/x.frontier.ron",
+        ],
+        2,
+    );
 }
 
 #[test]
@@ -116,9 +152,20 @@ fn traces_that_are_wrong_name_the_line() {
         ("short", "0,100\n", "2"),
     ] {
         let trace = program.file(&format!("{name}.csv"), &format!("{header}{rows}"));
-        let message = refused(&program, &["simulate", text(&file), "--trace", text(&trace)], 2);
+        let message = refused(
+            &program,
+            &["simulate", text(&file), "--trace", text(&trace)],
+            2,
+        );
         assert!(message.contains(part), "{name}: {message}");
     }
-    let dialect = program.file("dialect.csv", "arrived_at;num_prefill_tokens;num_decode_tokens\n0,5;100;10\n");
-    refused(&program, &["simulate", text(&file), "--trace", text(&dialect)], 2);
+    let dialect = program.file(
+        "dialect.csv",
+        "arrived_at;num_prefill_tokens;num_decode_tokens\n0,5;100;10\n",
+    );
+    refused(
+        &program,
+        &["simulate", text(&file), "--trace", text(&dialect)],
+        2,
+    );
 }

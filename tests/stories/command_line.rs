@@ -23,7 +23,16 @@ fn the_examples_are_listed_and_each_runs() {
 fn simulate_prints_the_stable_keys() {
     let program = Program::new();
     let file = program.example("pdd-vs-colocated");
-    let run = program.json(&["simulate", text(&file), "--rate", "20", "--requests", "200", "--json", "--stats"]);
+    let run = program.json(&[
+        "simulate",
+        text(&file),
+        "--rate",
+        "20",
+        "--requests",
+        "200",
+        "--json",
+        "--stats",
+    ]);
     for key in ["arrived", "completed", "failed", "in_flight"] {
         assert!(run["requests"][key].is_u64(), "{key}");
     }
@@ -42,7 +51,15 @@ fn simulate_prints_the_stable_keys() {
     let per_gpu = run["output_tokens_per_s"].as_f64().unwrap() / 16.0;
     assert!((run["output_tokens_per_s_per_gpu"].as_f64().unwrap() - per_gpu).abs() < 1e-9);
     // The same again, to the byte; another seed differs.
-    let args = ["simulate", text(&file), "--rate", "20", "--requests", "200", "--json"];
+    let args = [
+        "simulate",
+        text(&file),
+        "--rate",
+        "20",
+        "--requests",
+        "200",
+        "--json",
+    ];
     assert_eq!(program.run(&args).out, program.run(&args).out);
     let mut other = args.to_vec();
     other.extend(["--seed", "9"]);
@@ -54,10 +71,24 @@ fn curve_gives_points_of_every_design_and_writes_the_plot() {
     let program = Program::new();
     let file = program.example("pdd-vs-colocated");
     let out = program.path("plots");
-    let curve = program.json(&["curve", text(&file), "--loads", "10,60", "--requests", "200", "--json", "-o", text(&out)]);
+    let curve = program.json(&[
+        "curve",
+        text(&file),
+        "--loads",
+        "10,60",
+        "--requests",
+        "200",
+        "--json",
+        "-o",
+        text(&out),
+    ]);
     let points = curve["points"].as_array().unwrap();
     assert_eq!(points.len(), 4);
-    assert!(points.iter().all(|p| p["load"].as_f64().unwrap() >= 10.0 && p["ttft_s"]["p95"].is_f64()));
+    assert!(
+        points
+            .iter()
+            .all(|p| p["load"].as_f64().unwrap() >= 10.0 && p["ttft_s"]["p95"].is_f64())
+    );
     for name in ["curve.svg", "curve.png", "curve.csv"] {
         assert!(out.join(name).metadata().unwrap().len() > 500, "{name}");
     }
@@ -72,7 +103,12 @@ fn without_a_display_it_does_the_job_and_says_so() {
     let file = program.example("deepseek-v3-h200");
     let ran = program.run(&[text(&file)]);
     assert_eq!(ran.code, 0, "{}", ran.err);
-    assert_eq!(ran.err.lines().next().unwrap().matches("no window").count(), 1, "{}", ran.err);
+    assert_eq!(
+        ran.err.lines().next().unwrap().matches("no window").count(),
+        1,
+        "{}",
+        ran.err
+    );
     assert!(ran.out.contains("tok/s/GPU"));
     assert!(ran.out.contains("frontier-out"));
     assert!(ran.out.contains("DISPLAY"));
@@ -106,14 +142,30 @@ fn our_own_trace_format_and_any_other_by_a_map() {
     );
     let run = program.json(&["simulate", text(&file), "--trace", text(&ours), "--json"]);
     assert_eq!(run["requests"]["completed"], 3);
-    let theirs = program.file("theirs.csv", "t_ms,in,out\n0,100,10\n500,200,20\n1000,300,30\n");
+    let theirs = program.file(
+        "theirs.csv",
+        "t_ms,in,out\n0,100,10\n500,200,20\n1000,300,30\n",
+    );
     let mapped = program.json(&[
-        "simulate", text(&file), "--trace", text(&theirs),
-        "--columns", "arrival=t_ms,input=in,output=out,unit=ms", "--json",
+        "simulate",
+        text(&file),
+        "--trace",
+        text(&theirs),
+        "--columns",
+        "arrival=t_ms,input=in,output=out,unit=ms",
+        "--json",
     ]);
     assert_eq!(run["e2e_s"], mapped["e2e_s"]);
     // Twice the pace, half the time.
-    let fast = program.json(&["simulate", text(&file), "--trace", text(&ours), "--trace-speed", "2", "--json"]);
+    let fast = program.json(&[
+        "simulate",
+        text(&file),
+        "--trace",
+        text(&ours),
+        "--trace-speed",
+        "2",
+        "--json",
+    ]);
     let end = |run: &serde_json::Value| run["window"]["run_end_s"].as_f64().unwrap();
     assert!(end(&fast) < end(&run));
 }
@@ -126,7 +178,13 @@ fn the_azure_conversation_is_served_to_the_last_request() {
     let program = Program::new();
     let file = program.example("pdd-vs-colocated");
     let curve = program.json(&[
-        "curve", text(&file), "--trace", text(&trace), "--loads", "0.25,1,4", "--json",
+        "curve",
+        text(&file),
+        "--trace",
+        text(&trace),
+        "--loads",
+        "0.25,1,4",
+        "--json",
     ]);
     let points = curve["points"].as_array().unwrap();
     assert_eq!(points.len(), 6);

@@ -12,12 +12,44 @@ const MAY_USE: [(&str, &[&str]); 13] = [
     ("workload", &["units"]),
     ("plan", &["units", "catalog", "model", "cluster"]),
     ("cost", &["units", "catalog", "model", "cluster", "plan"]),
-    ("sim", &["units", "catalog", "model", "cluster", "plan", "cost", "workload"]),
-    ("study", &["units", "catalog", "model", "cluster", "plan", "cost", "workload", "sim"]),
-    ("report", &["units", "catalog", "model", "cluster", "plan", "cost", "workload", "sim", "study"]),
-    ("project", &["units", "catalog", "model", "cluster", "plan", "workload", "study"]),
-    ("jobs", &["units", "catalog", "model", "cluster", "plan", "cost", "workload", "sim", "study", "project"]),
-    ("cli", &["units", "catalog", "model", "cluster", "plan", "cost", "workload", "sim", "study", "report", "project", "jobs"]),
+    (
+        "sim",
+        &[
+            "units", "catalog", "model", "cluster", "plan", "cost", "workload",
+        ],
+    ),
+    (
+        "study",
+        &[
+            "units", "catalog", "model", "cluster", "plan", "cost", "workload", "sim",
+        ],
+    ),
+    (
+        "report",
+        &[
+            "units", "catalog", "model", "cluster", "plan", "cost", "workload", "sim", "study",
+        ],
+    ),
+    (
+        "project",
+        &[
+            "units", "catalog", "model", "cluster", "plan", "workload", "study",
+        ],
+    ),
+    (
+        "jobs",
+        &[
+            "units", "catalog", "model", "cluster", "plan", "cost", "workload", "sim", "study",
+            "project",
+        ],
+    ),
+    (
+        "cli",
+        &[
+            "units", "catalog", "model", "cluster", "plan", "cost", "workload", "sim", "study",
+            "report", "project", "jobs",
+        ],
+    ),
 ];
 
 fn sources(dir: &Path, found: &mut Vec<PathBuf>) {

@@ -19,7 +19,10 @@ fn measured(path: &std::path::Path) -> ([f64; 3], String) {
         sums[1] += (last - first) / (output - 1.0);
         sums[2] += last - queued;
         n += 1.0;
-        trace += &format!("{},{},{}\n", row["arrival_s"], row["input_tokens"], row["output_tokens"]);
+        trace += &format!(
+            "{},{},{}\n",
+            row["arrival_s"], row["input_tokens"], row["output_tokens"]
+        );
     }
     (sums.map(|sum| sum / n), trace)
 }
@@ -28,8 +31,20 @@ fn measured(path: &std::path::Path) -> ([f64; 3], String) {
 fn measured_vllm_runs_are_replayed() {
     let runs = [
         ("RTX4090", "Llama-3.1-8B", "rtx-4090-1", "llama-3.1-8b", 256),
-        ("RTXPRO6000", "Llama-3.1-8B", "rtx-pro-6000-1", "llama-3.1-8b", 128),
-        ("RTXPRO6000", "Qwen3-30B-A3B-Instruct-2507", "rtx-pro-6000-1", "qwen3-30b-a3b", 128),
+        (
+            "RTXPRO6000",
+            "Llama-3.1-8B",
+            "rtx-pro-6000-1",
+            "llama-3.1-8b",
+            128,
+        ),
+        (
+            "RTXPRO6000",
+            "Qwen3-30B-A3B-Instruct-2507",
+            "rtx-pro-6000-1",
+            "qwen3-30b-a3b",
+            128,
+        ),
     ];
     let mut far = Vec::new();
     let program = Program::new();
@@ -44,7 +59,8 @@ fn measured_vllm_runs_are_replayed() {
         design.cluster.groups.truncate(1);
         design.cluster.groups[0].kind =
             frontier::cluster::GroupKind::Node(frontier::catalog::NodeTypeId::new(node).unwrap());
-        design.model = frontier::plan::ModelRef::Preset(frontier::catalog::ModelId::new(model).unwrap());
+        design.model =
+            frontier::plan::ModelRef::Preset(frontier::catalog::ModelId::new(model).unwrap());
         let pool = &mut design.pools[0];
         pool.gpus = vec!["n0/0/0".parse().unwrap()];
         pool.layout = frontier::plan::Layout::SINGLE;
@@ -60,9 +76,18 @@ fn measured_vllm_runs_are_replayed() {
         let trace = program.file("replay.csv", &trace);
         let run = program.json(&["simulate", text(&file), "--trace", text(&trace), "--json"]);
         assert_eq!(run["requests"]["completed"], 300);
-        for (metric, key, real) in [("TTFT", "ttft_s", real[0]), ("TPOT", "tpot_s", real[1]), ("E2E", "e2e_s", real[2])] {
+        for (metric, key, real) in [
+            ("TTFT", "ttft_s", real[0]),
+            ("TPOT", "tpot_s", real[1]),
+            ("E2E", "e2e_s", real[2]),
+        ] {
             let ours = run[key]["mean"].as_f64().unwrap();
-            println!("{gpu} {name} {metric}: measured {:.1} ms, ours {:.1} ms, {:+.0} %", real * 1e3, ours * 1e3, (ours / real - 1.0) * 100.0);
+            println!(
+                "{gpu} {name} {metric}: measured {:.1} ms, ours {:.1} ms, {:+.0} %",
+                real * 1e3,
+                ours * 1e3,
+                (ours / real - 1.0) * 100.0
+            );
             if metric != "TTFT" && !(real / 2.0..real * 2.0).contains(&ours) {
                 far.push(format!("{gpu} {name} {metric}"));
             }
