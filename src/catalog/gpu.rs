@@ -117,7 +117,8 @@ pub struct Gpu {
     pub vendor: String,
     /// `Hopper`, `Blackwell`, `CDNA 3`, …
     pub architecture: String,
-    /// Device memory as the datasheet says (decimal GB unless the vendor means GiB).
+    /// Device memory as the driver reports it (`nvidia-smi`, MiB): makers write “80 GB” and mean
+    /// GiB less a reserve, and a KV budget counts the bytes that are there.
     pub memory: Bytes,
     /// Device memory rate.
     pub bandwidth: ByteRate,

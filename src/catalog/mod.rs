@@ -6,13 +6,17 @@
 //! [`lint`] refuses the mistakes spec sheets invite (sparse figures given as dense, a
 //! successor slower than its predecessor, …).
 
+mod files;
 mod gpu;
 mod id;
 mod lint;
+mod lint_facts;
 mod load;
 mod node;
 mod source;
 
+pub(crate) use files::preset_files;
+pub use files::{Origin, PresetFile, user_presets_dir};
 pub use gpu::{Dtype, Gpu, Peaks, ScaleUpKind};
 pub use id::{GpuId, IdError, ModelId, NicId, NodeTypeId, SwitchTypeId, slug};
 pub(crate) use id::{check_id, typed_id};
