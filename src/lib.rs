@@ -2,4 +2,8 @@
 //! throughput-latency curve move.
 
 pub mod catalog;
+pub mod cluster;
+pub mod model;
+pub mod plan;
 pub mod units;
+pub mod workload;

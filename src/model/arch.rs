@@ -62,6 +62,9 @@ pub struct Gqa {
     /// RMS norms of width `head_dim` on queries and keys.
     #[serde(default)]
     pub qk_norm: bool,
+    /// With `qk_norm`: the norms span all heads at once (MiniMax-M2, OLMo-2) and not one head.
+    #[serde(default)]
+    pub qk_norm_whole: bool,
     /// Biases on the Q, K and V projections.
     #[serde(default)]
     pub qkv_bias: bool,
@@ -125,7 +128,9 @@ impl Model {
     /// Layers in all.
     #[must_use]
     pub fn layer_count(&self) -> u32 {
-        self.layers.iter().map(|run| run.count).sum()
+        self.layers
+            .iter()
+            .fold(0, |sum, run| sum.saturating_add(run.count))
     }
 
     /// The first MoE layer's shape; none: the model is dense.

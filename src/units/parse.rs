@@ -190,7 +190,7 @@ pub(super) fn print(value: f64, units: &[Unit]) -> String {
         })
         .min_by_key(|(number, _)| number.len().max(6));
     if let Some((number, unit)) = shortest {
-        return format!("{number} {}", unit.word);
+        return format!("{number} {}", unit.word).trim_end().to_owned();
     }
     let base = units
         .iter()

@@ -12,6 +12,10 @@ mod trace;
 pub use draw::{Drawn, Source};
 pub use rng::{Stream, gamma, log_normal_mean, standard_exponential, standard_normal, uniform};
 pub use spec::{
-    Arrivals, Length, Load, MAX_REQUESTS, MAX_TOKENS, Process, TraceFile, Workload, WorkloadError,
+    Arrivals, Length, Load, MAX_CV, MAX_REQUESTS, MAX_TOKENS, Process, TraceFile, Workload,
+    WorkloadError,
 };
-pub use trace::{ColumnMap, MAX_TRACE_BYTES, Trace, TraceError, TraceRequest, read_trace};
+pub use trace::{
+    ColumnMap, MAX_TRACE_BYTES, MAX_TRACE_ROWS, TimeUnit, Trace, TraceError, TraceRequest,
+    read_trace, read_trace_from,
+};

@@ -10,6 +10,8 @@ use thiserror::Error;
 pub const MAX_REQUESTS: u64 = 100_000_000;
 /// Longest prompt or answer, tokens.
 pub const MAX_TOKENS: u64 = 16_777_216;
+/// Widest spread, standard deviation over mean; beyond it samples say nothing of their mean.
+pub const MAX_CV: f64 = 100.0;
 
 /// How gaps between arrivals are spread.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -132,6 +134,14 @@ pub enum WorkloadError {
         /// The value.
         value: f64,
     },
+    /// A spread too wide to draw from.
+    #[error("{what} must be at most {MAX_CV}, not {value}")]
+    Spread {
+        /// What it is.
+        what: &'static str,
+        /// The value.
+        value: f64,
+    },
     /// No requests, or too many.
     #[error("a run has from 1 to {MAX_REQUESTS} requests, not {0}")]
     Requests(u64),
@@ -146,6 +156,13 @@ pub enum WorkloadError {
     /// Trace arrivals without a trace.
     #[error("the workload replays a trace, but none is loaded: name a CSV file")]
     NoTrace,
+}
+
+fn check_spread(what: &'static str, value: f64) -> Result<(), WorkloadError> {
+    if value > MAX_CV {
+        return Err(WorkloadError::Spread { what, value });
+    }
+    Ok(())
 }
 
 impl Length {
@@ -187,6 +204,7 @@ impl Length {
                         value: cv,
                     });
                 }
+                check_spread("the coefficient of variation of lengths", cv)?;
                 Ok(())
             }
         }
@@ -245,6 +263,7 @@ impl Workload {
                 positive("the request rate", rate)?;
                 if let Process::Gamma { cv } = process {
                     positive("the coefficient of variation of arrivals", cv)?;
+                    check_spread("the coefficient of variation of arrivals", cv)?;
                 }
             }
             (Arrivals::Closed, Load::Concurrency(n)) => positive("the concurrency", f64::from(n))?,

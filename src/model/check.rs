@@ -1,0 +1,204 @@
+//! Whether a shape is a model at all. What passes here can be priced without overflow.
+
+use super::derive::parameters;
+use super::{Attention, Ffn, Gqa, LayerRun, Mla, Model, Moe};
+use crate::catalog::CatalogError;
+use thiserror::Error;
+
+/// Most layers a model may have.
+pub(super) const MOST_LAYERS: u64 = 1000;
+/// Largest width, head count or expert count; over ten times what anyone has built.
+pub(super) const MOST_WIDE: u64 = 1 << 20;
+/// Largest vocabulary and context.
+pub(super) const MOST_TOKENS: u64 = 1 << 30;
+/// Most parameters: a thousand times the largest published model.
+const MOST_PARAMETERS: u64 = 1_000_000_000_000_000;
+
+/// Why something is not a model.
+#[derive(Debug, Error)]
+pub enum ModelError {
+    /// A size is zero or absurdly large.
+    #[error("{place}: {field} is {value}, expected {least} to {most}")]
+    Range {
+        /// The model, or the layer in it.
+        place: String,
+        /// Field of [`Model`] or its parts.
+        field: &'static str,
+        /// What it is.
+        value: u64,
+        /// Least value.
+        least: u64,
+        /// Greatest value.
+        most: u64,
+    },
+    /// One count must divide another.
+    #[error("{place}: {part} ({part_value}) must divide {whole} ({whole_value})")]
+    Divides {
+        /// The model, or the layer in it.
+        place: String,
+        /// Field that divides.
+        part: &'static str,
+        /// Its value.
+        part_value: u64,
+        /// Field that is divided.
+        whole: &'static str,
+        /// Its value.
+        whole_value: u64,
+    },
+    /// Each size is fine, all together are not.
+    #[error("{place}: {parameters} parameters or more; the most that can be priced is 10^15")]
+    TooManyParameters {
+        /// The model.
+        place: String,
+        /// Parameters (at least).
+        parameters: u64,
+    },
+    /// A preset file is not a model.
+    #[error("{origin}: {message}")]
+    File {
+        /// The file.
+        origin: String,
+        /// What its reader said.
+        message: String,
+    },
+    /// A preset file is named otherwise than the model in it.
+    #[error("{origin}: holds the model “{id}”; name the file {id}.ron")]
+    FileName {
+        /// The file.
+        origin: String,
+        /// Id of the model in it.
+        id: String,
+    },
+    /// The preset files could not be read.
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
+}
+
+/// Checks the sizes of one place.
+struct Checker {
+    place: String,
+}
+
+impl Checker {
+    fn range(
+        &self,
+        field: &'static str,
+        value: u64,
+        least: u64,
+        most: u64,
+    ) -> Result<(), ModelError> {
+        if (least..=most).contains(&value) {
+            return Ok(());
+        }
+        Err(ModelError::Range {
+            place: self.place.clone(),
+            field,
+            value,
+            least,
+            most,
+        })
+    }
+
+    fn wide(&self, field: &'static str, value: u64) -> Result<(), ModelError> {
+        self.range(field, value, 1, MOST_WIDE)
+    }
+
+    fn divides(
+        &self,
+        part: (&'static str, u64),
+        whole: (&'static str, u64),
+    ) -> Result<(), ModelError> {
+        if part.1 != 0 && whole.1.is_multiple_of(part.1) {
+            return Ok(());
+        }
+        Err(ModelError::Divides {
+            place: self.place.clone(),
+            part: part.0,
+            part_value: part.1,
+            whole: whole.0,
+            whole_value: whole.1,
+        })
+    }
+
+    fn gqa(&self, gqa: &Gqa) -> Result<(), ModelError> {
+        self.wide("heads", gqa.heads)?;
+        self.range("kv_heads", gqa.kv_heads, 1, gqa.heads)?;
+        self.wide("head_dim", gqa.head_dim)?;
+        self.divides(("kv_heads", gqa.kv_heads), ("heads", gqa.heads))
+    }
+
+    fn mla(&self, mla: &Mla) -> Result<(), ModelError> {
+        self.wide("heads", mla.heads)?;
+        if let Some(rank) = mla.q_rank {
+            self.wide("q_rank", rank)?;
+        }
+        self.wide("kv_rank", mla.kv_rank)?;
+        self.wide("nope_dim", mla.nope_dim)?;
+        self.wide("rope_dim", mla.rope_dim)?;
+        self.wide("v_dim", mla.v_dim)
+    }
+
+    fn moe(&self, moe: &Moe) -> Result<(), ModelError> {
+        self.wide("experts", moe.experts)?;
+        self.range("top_k", moe.top_k, 1, moe.experts)?;
+        self.wide("intermediate", moe.intermediate)?;
+        self.range("shared_intermediate", moe.shared_intermediate, 0, MOST_WIDE)?;
+        if moe.groups == 0 {
+            return self.range("groups_per_token", moe.groups_per_token, 0, 0);
+        }
+        self.divides(("groups", moe.groups), ("experts", moe.experts))?;
+        self.range("groups_per_token", moe.groups_per_token, 1, moe.groups)?;
+        let reachable = (moe.experts / moe.groups).saturating_mul(moe.groups_per_token);
+        self.range("top_k", moe.top_k, 1, reachable)
+    }
+
+    fn run(&self, run: &LayerRun) -> Result<(), ModelError> {
+        self.range("count", u64::from(run.count), 1, MOST_LAYERS)?;
+        match &run.attention {
+            Attention::Gqa(gqa) => self.gqa(gqa)?,
+            Attention::Mla(mla) => self.mla(mla)?,
+        }
+        match &run.ffn {
+            Ffn::Dense { intermediate } => self.wide("intermediate", *intermediate),
+            Ffn::Moe(moe) => self.moe(moe),
+        }
+    }
+}
+
+impl Model {
+    /// Checks that every size is there and within what can be priced, and that counts fit each
+    /// other.
+    ///
+    /// # Errors
+    /// The first size that is zero, absurd or doesn't fit, with its layer.
+    pub fn check(&self) -> Result<(), ModelError> {
+        let whole = Checker {
+            place: self.id.to_string(),
+        };
+        whole.wide("hidden", self.hidden)?;
+        whole.range("vocab", self.vocab, 1, MOST_TOKENS)?;
+        whole.range("max_context", self.max_context, 1, MOST_TOKENS)?;
+        // No run is empty, so more runs than layers allowed are too many layers.
+        let layers = self
+            .layers
+            .iter()
+            .fold(0, |sum: u64, run| sum.saturating_add(u64::from(run.count)));
+        whole.range("layers", layers, 1, MOST_LAYERS)?;
+        let mut first: u64 = 0;
+        for run in &self.layers {
+            Checker {
+                place: format!("{}, layer {first}", self.id),
+            }
+            .run(run)?;
+            first += u64::from(run.count);
+        }
+        let total = parameters(self).total();
+        if total > MOST_PARAMETERS {
+            return Err(ModelError::TooManyParameters {
+                place: self.id.to_string(),
+                parameters: total,
+            });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,38 @@
+//! What follows from a model's shape: parameters by part, bytes of weights on one rank, bytes of
+//! KV cache, FLOPs per token. Pure functions; every formula stands beside its code.
+//!
+//! A shape that passes [`Model::check`](super::Model::check) fits these functions' integers; one
+//! that doesn't saturates instead of wrapping.
+
+mod flops;
+mod kv;
+mod parts;
+mod shard;
+
+pub use flops::{
+    attention_flops_per_context_token, head_flops_per_token, layer_flops_per_token,
+    linear_flops_per_token,
+};
+pub use kv::{kv_bytes_per_token, kv_bytes_per_token_layer, kv_bytes_per_token_rank};
+pub use parts::{LayerParameters, Parameters, layer_parameters, parameters, weight_bytes};
+pub use shard::{
+    LayerWeights, Shard, embedding_bytes, head_bytes, layer_weight_bytes, layer_weights,
+    padded_vocab,
+};
+
+/// Product that saturates.
+fn product(factors: &[u64]) -> u64 {
+    factors
+        .iter()
+        .fold(1, |so_far: u64, factor| so_far.saturating_mul(*factor))
+}
+
+/// Sum that saturates.
+fn sum(terms: &[u64]) -> u64 {
+    terms
+        .iter()
+        .fold(0, |so_far: u64, term| so_far.saturating_add(*term))
+}
+
+#[cfg(test)]
+mod tests;

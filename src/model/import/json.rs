@@ -1,0 +1,185 @@
+//! Strict, bounded parsing: no key twice, not too long, not too deep (serde_json stops at 128
+//! levels), not too many values.
+
+use super::ImportError;
+use serde::de::{self, DeserializeSeed, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value};
+use std::cell::{Cell, RefCell};
+use std::fmt;
+
+/// Longest text read.
+const LONGEST: usize = 16 * 1024 * 1024;
+/// Most values read; a config has a few hundred.
+const MOST_VALUES: usize = 1_000_000;
+
+/// Parses a text whose root is an object.
+pub(super) fn parse(text: &str) -> Result<Map<String, Value>, ImportError> {
+    if text.len() > LONGEST {
+        return Err(ImportError::TooLarge {
+            bytes: text.len(),
+            limit: LONGEST,
+        });
+    }
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text).trim();
+    if let Some(what) = something_else(text) {
+        return Err(ImportError::NotJson { what });
+    }
+    let watch = Watch::default();
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let parsed = Strict(&watch)
+        .deserialize(&mut reader)
+        .and_then(|value| reader.end().map(|()| value));
+    match parsed {
+        Ok(Value::Object(map)) => Ok(map),
+        Ok(other) => Err(ImportError::NotAnObject {
+            path: "the file".to_owned(),
+            found: describe(&other),
+        }),
+        Err(error) => Err(watch.verdict().unwrap_or_else(|| ImportError::Syntax {
+            message: error.to_string(),
+        })),
+    }
+}
+
+/// Recognises what people save as `config.json` by mistake.
+fn something_else(text: &str) -> Option<&'static str> {
+    if text.is_empty() {
+        Some("an empty file")
+    } else if text.starts_with('<') {
+        Some("a web page (HTML)")
+    } else if text.starts_with("version https://git-lfs") {
+        Some("a Git LFS pointer")
+    } else {
+        None
+    }
+}
+
+/// What a value is, for messages; cut to a readable length.
+pub(super) fn describe(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(flag) => flag.to_string(),
+        Value::Number(number) => number.to_string(),
+        Value::String(text) => format!("the text “{}”", text.chars().take(40).collect::<String>()),
+        Value::Array(_) => "a list".to_owned(),
+        Value::Object(_) => "an object".to_owned(),
+    }
+}
+
+/// What went wrong inside the visitor, which can only hand out the parser's own errors.
+#[derive(Default)]
+struct Watch {
+    values: Cell<usize>,
+    /// Path of a key stated twice, innermost first; grown while the error travels outwards, so
+    /// that files without one pay nothing.
+    twice: RefCell<Vec<String>>,
+}
+
+impl Watch {
+    fn count<E: de::Error>(&self) -> Result<(), E> {
+        self.values.set(self.values.get() + 1);
+        if self.values.get() > MOST_VALUES {
+            Err(E::custom("too many values"))
+        } else {
+            Ok(())
+        }
+    }
+
+    fn passing(&self, key: &str) {
+        let mut path = self.twice.borrow_mut();
+        if !path.is_empty() {
+            path.push(key.chars().take(80).collect());
+        }
+    }
+
+    fn verdict(&self) -> Option<ImportError> {
+        if self.values.get() > MOST_VALUES {
+            return Some(ImportError::TooMany { limit: MOST_VALUES });
+        }
+        let path = self.twice.borrow();
+        if path.is_empty() {
+            return None;
+        }
+        let outermost_first: Vec<&str> = path.iter().rev().map(String::as_str).collect();
+        Some(ImportError::DuplicateKey {
+            path: outermost_first.join("."),
+        })
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Strict<'a>(&'a Watch);
+
+impl<'de> DeserializeSeed<'de> for Strict<'_> {
+    type Value = Value;
+
+    fn deserialize<D: de::Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
+        self.0.count()?;
+        reader.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Strict<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, flag: bool) -> Result<Value, E> {
+        Ok(Value::Bool(flag))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Value, E> {
+        Ok(Value::from(number))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Value, E> {
+        Ok(Value::from(number))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Value, E> {
+        Ok(Value::from(number))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
+        Ok(Value::from(text))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        loop {
+            let next = items.next_element_seed(self);
+            match next {
+                Ok(Some(item)) => list.push(item),
+                Ok(None) => return Ok(Value::Array(list)),
+                Err(error) => {
+                    self.0.passing(&list.len().to_string());
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut map = Map::new();
+        while let Some(key) = entries.next_key::<String>()? {
+            if map.contains_key(&key) {
+                self.0
+                    .twice
+                    .borrow_mut()
+                    .push(key.chars().take(80).collect());
+                return Err(de::Error::custom("a key is stated twice"));
+            }
+            let value = entries
+                .next_value_seed(self)
+                .inspect_err(|_| self.0.passing(&key))?;
+            map.insert(key, value);
+        }
+        Ok(Value::Object(map))
+    }
+}

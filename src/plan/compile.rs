@@ -1,0 +1,630 @@
+//! From a design to a [`Plan`], or to the findings that say why not. All of them, not the first.
+
+use super::design::{Design, ModelRef};
+use super::finding::{Change, Finding, Place, Severity};
+use super::frozen::{Plan, PlannedPool, PlannedService, Replica};
+use super::legality;
+use super::memory::{MemoryBudget, budget, split_layers};
+use super::placement::place;
+use super::pool::{Layout, Phases, Pool, PoolId, Role, Service};
+use crate::catalog::{Catalog, Gpu};
+use crate::cluster::{GpuAddress, GpuIx, MAX_GPUS, Router, Topology, unfold};
+use crate::model::{Model, Models};
+use crate::units::{DollarsPerHour, Watts};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// What the workload asks of memory and settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Demand {
+    /// Longest prompt, tokens.
+    pub longest_prompt: u64,
+    /// Longest prompt and answer together, tokens.
+    pub longest_context: u64,
+}
+
+/// What became of a design.
+#[derive(Debug, Clone)]
+pub struct Compiled {
+    /// Everything found, errors first.
+    pub findings: Vec<Finding>,
+    /// Memory of each pool's fullest GPU, where it could be worked out.
+    pub memory: Vec<(PoolId, MemoryBudget)>,
+    /// The plan; none if there are errors.
+    pub plan: Option<Arc<Plan>>,
+}
+
+/// Checks and freezes a design.
+#[must_use]
+pub fn compile(design: &Design, catalog: &Catalog, models: &Models, demand: Demand) -> Compiled {
+    let mut findings = Vec::new();
+    let (topology, faults) = unfold(&design.cluster, catalog);
+    for (place, fault) in faults {
+        let cause = fault.to_string();
+        findings.push(if fault.is_error() {
+            link_repair(Finding::error(place.into(), cause), &fault)
+        } else {
+            Finding::warning(place.into(), cause)
+        });
+    }
+    let model = match resolve(&design.model, models) {
+        Ok(model) => model,
+        Err(cause) => {
+            findings.push(Finding::error(Place::Model, cause));
+            return finish(findings, Vec::new(), None);
+        }
+    };
+    if demand.longest_context > model.max_context {
+        findings.push(Finding::warning(
+            Place::Workload,
+            format!(
+                "requests reach {} tokens; {} was made for {}",
+                demand.longest_context, model.name, model.max_context
+            ),
+        ));
+    }
+    let mut compiling = Compiling {
+        design,
+        model: &model,
+        demand,
+        topology: &topology,
+        findings,
+        memory: Vec::new(),
+    };
+    let pools = compiling.pools();
+    let services = compiling.services(&pools);
+    let feeds = compiling.feeds(&pools, &services);
+    let Compiling {
+        findings, memory, ..
+    } = compiling;
+    let runnable = !findings.iter().any(|f| f.severity == Severity::Error);
+    let plan = runnable.then(|| {
+        let price = topology
+            .gpus()
+            .iter()
+            .fold(DollarsPerHour::ZERO, |sum, site| {
+                sum + site.gpu.price.per_hour
+            });
+        let power = topology
+            .gpus()
+            .iter()
+            .fold(Watts::ZERO, |sum, site| sum + site.gpu.power);
+        Arc::new(Plan {
+            model: Arc::clone(&model),
+            gpus: u32::try_from(topology.gpus().len()).unwrap_or(u32::MAX),
+            topology: Arc::new(topology),
+            pools: pools.into_iter().flatten().collect(),
+            services,
+            feeds,
+            price,
+            power,
+        })
+    });
+    finish(findings, memory, plan)
+}
+
+fn finish(
+    mut findings: Vec<Finding>,
+    memory: Vec<(PoolId, MemoryBudget)>,
+    plan: Option<Arc<Plan>>,
+) -> Compiled {
+    findings.sort_by_key(|finding| finding.severity);
+    Compiled {
+        findings,
+        memory,
+        plan,
+    }
+}
+
+fn link_repair(finding: Finding, fault: &crate::cluster::ClusterFault) -> Finding {
+    use crate::cluster::ClusterFault as F;
+    let Place::Link(id) = &finding.place else {
+        return finding;
+    };
+    let id = id.clone();
+    match fault {
+        F::Dangling { .. } | F::NoInstance { .. } | F::EmptyBundle | F::CannotJoin { .. } => {
+            finding.with_repair("Remove the link", Change::RemoveLink(id))
+        }
+        F::OutOfPorts {
+            what: "NICs", have, ..
+        } if *have > 0 => {
+            finding.with_repair(format!("Draw {have} links"), Change::LinkCount(id, *have))
+        }
+        _ => finding,
+    }
+}
+
+/// The model a design serves.
+fn resolve(model: &ModelRef, models: &Models) -> Result<Arc<Model>, String> {
+    match model {
+        ModelRef::Preset(id) => models
+            .get(id)
+            .map(|model| Arc::new(model.clone()))
+            .ok_or_else(|| {
+                format!("there is no model “{id}” in the library: choose one or import its config.json")
+            }),
+        ModelRef::Inline(model) => match model.check() {
+            Ok(()) => Ok(Arc::new((**model).clone())),
+            Err(error) => Err(error.to_string()),
+        },
+    }
+}
+
+struct Compiling<'a> {
+    design: &'a Design,
+    model: &'a Model,
+    demand: Demand,
+    topology: &'a Topology,
+    findings: Vec<Finding>,
+    memory: Vec<(PoolId, MemoryBudget)>,
+}
+
+impl Compiling<'_> {
+    /// Every pool of the document in its order; none where it can't serve.
+    fn pools(&mut self) -> Vec<Option<PlannedPool>> {
+        let mut owner: BTreeMap<GpuIx, PoolId> = BTreeMap::new();
+        let mut seen: BTreeSet<&PoolId> = BTreeSet::new();
+        self.design
+            .pools
+            .iter()
+            .map(|pool| {
+                if !seen.insert(&pool.id) {
+                    self.pool_error(pool, format!("two pools are called “{}”", pool.id));
+                    return None;
+                }
+                let gpus = self.gpus_of(pool, &mut owner)?;
+                self.pool(pool, &gpus)
+            })
+            .collect()
+    }
+
+    fn pool_error(&mut self, pool: &Pool, cause: String) {
+        self.findings
+            .push(Finding::error(Place::Pool(pool.id.clone()), cause));
+    }
+
+    fn gpus_of(
+        &mut self,
+        pool: &Pool,
+        owner: &mut BTreeMap<GpuIx, PoolId>,
+    ) -> Option<Vec<GpuIx>> {
+        let named = pool
+            .gpus
+            .iter()
+            .fold(0u64, |sum, range| sum.saturating_add(range.len()));
+        if named > u64::from(MAX_GPUS) {
+            self.pool_error(
+                pool,
+                format!("the pool names {named} GPUs: a design has at most {MAX_GPUS}"),
+            );
+            return None;
+        }
+        let mut gpus = BTreeSet::new();
+        let mut missing: Option<GpuAddress> = None;
+        for address in pool.gpus.iter().flat_map(|range| range.iter().collect::<Vec<_>>()) {
+            match self.topology.find(&address) {
+                Some(ix) => {
+                    if let Some(other) = owner.get(&ix) {
+                        if *other != pool.id {
+                            let cause = format!("GPU {address} is also in pool “{other}”");
+                            self.pool_error(pool, cause);
+                            return None;
+                        }
+                    }
+                    owner.insert(ix, pool.id.clone());
+                    gpus.insert(ix);
+                }
+                None => {
+                    missing.get_or_insert(address);
+                }
+            }
+        }
+        if let Some(address) = missing {
+            self.pool_error(pool, format!("the pool names GPU {address}, which is not drawn"));
+            return None;
+        }
+        if gpus.is_empty() {
+            self.findings.push(
+                Finding::error(
+                    Place::Pool(pool.id.clone()),
+                    format!("pool “{}” has no GPUs: paint some, or remove it", pool.name),
+                )
+                .with_repair("Remove the pool", Change::RemovePool(pool.id.clone())),
+            );
+            return None;
+        }
+        Some(gpus.into_iter().collect())
+    }
+
+    fn pool(&mut self, pool: &Pool, gpus: &[GpuIx]) -> Option<PlannedPool> {
+        let gpu = Arc::clone(&self.topology.gpu(gpus[0]).gpu);
+        if let Some(other) = gpus
+            .iter()
+            .map(|ix| &self.topology.gpu(*ix).gpu)
+            .find(|other| other.id != gpu.id)
+        {
+            let cause = format!(
+                "the pool mixes {} and {}: a pool has one GPU type, make two pools",
+                gpu.name, other.name
+            );
+            self.pool_error(pool, cause);
+            return None;
+        }
+        let before = self.errors();
+        let count = u32::try_from(gpus.len()).unwrap_or(u32::MAX);
+        legality::layout(self.model, pool, count, &mut self.findings);
+        legality::engine(pool, self.demand.longest_prompt, &mut self.findings);
+        legality::precision(pool, &gpu, &mut self.findings);
+        if self.errors() > before {
+            return None;
+        }
+        // Lanes of a dense model share nothing: they are replicas.
+        let layout = if self.model.moe().is_none() {
+            Layout {
+                dp: 1,
+                ep: 1,
+                ..pool.layout
+            }
+        } else {
+            pool.layout
+        };
+        let placed = place(self.topology, gpus, layout);
+        if placed.replicas.is_empty() {
+            self.too_few(pool, layout, count);
+            return None;
+        }
+        if placed.idle > 0 {
+            self.findings.push(Finding::warning(
+                Place::Pool(pool.id.clone()),
+                format!(
+                    "{} of {count} GPUs of “{}” stay idle: replicas take {} GPUs each, TP groups inside one NVLink domain",
+                    placed.idle,
+                    pool.name,
+                    layout.gpus()
+                ),
+            ));
+        }
+        if placed.tp_crosses {
+            self.findings.push(Finding::warning(
+                Place::Pool(pool.id.clone()),
+                format!(
+                    "TP {} is wider than a scale-up domain: every layer's all-reduce crosses the network",
+                    layout.tp
+                ),
+            ));
+        }
+        self.joined(pool, &placed.replicas);
+        let memory = budget(self.model, pool, &gpu, layout);
+        self.memory.push((pool.id.clone(), memory.clone()));
+        self.fits(pool, &gpu, layout, count, &memory);
+        Some(PlannedPool {
+            id: pool.id.clone(),
+            name: pool.name.clone(),
+            role: pool.role,
+            layout,
+            engine: pool.engine.clone(),
+            precision: pool.precision,
+            stages: split_layers(self.model, layout.pp),
+            replicas: placed.replicas,
+            memory,
+            gpu,
+        })
+    }
+
+    fn errors(&self) -> usize {
+        self.findings
+            .iter()
+            .filter(|f| f.severity == Severity::Error)
+            .count()
+    }
+
+    fn too_few(&mut self, pool: &Pool, layout: Layout, count: u32) {
+        let mut finding = Finding::error(
+            Place::Pool(pool.id.clone()),
+            format!(
+                "a replica of TP {} × PP {} × DP {} needs {} GPUs; “{}” has {count}",
+                layout.tp,
+                layout.pp,
+                layout.dp,
+                layout.gpus(),
+                pool.name
+            ),
+        );
+        let fitting = legality::legal_tps(self.model, count).last().copied();
+        if let Some(tp) = fitting {
+            let ep = self.model.moe().map_or(1, |moe| {
+                (1..=tp)
+                    .rev()
+                    .find(|ep| {
+                        tp.is_multiple_of(*ep) && moe.experts.is_multiple_of(u64::from(*ep))
+                    })
+                    .unwrap_or(1)
+            });
+            finding = finding.with_repair(
+                format!("Use TP {tp}"),
+                Change::Layout(
+                    pool.id.clone(),
+                    Layout {
+                        tp,
+                        pp: 1,
+                        dp: 1,
+                        ep,
+                    },
+                ),
+            );
+        }
+        self.findings.push(finding);
+    }
+
+    /// Every rank of a replica must reach the others.
+    fn joined(&mut self, pool: &Pool, replicas: &[Replica]) {
+        let mut router = Router::new(self.topology);
+        for replica in replicas {
+            let first = replica.ranks[0];
+            let domain = self.topology.gpu(first).domain;
+            // Members of the first rank's domain are joined by it.
+            let apart = replica
+                .ranks
+                .iter()
+                .filter(|ix| self.topology.gpu(**ix).domain != domain)
+                .find(|ix| router.path(**ix, first).is_none());
+            if let Some(ix) = apart {
+                let cause = format!(
+                    "GPUs {} and {} are of one replica but nothing joins them: draw a link",
+                    self.topology.gpu(first).address,
+                    self.topology.gpu(*ix).address
+                );
+                self.pool_error(pool, cause);
+                return;
+            }
+        }
+    }
+
+    fn fits(
+        &mut self,
+        pool: &Pool,
+        gpu: &Gpu,
+        layout: Layout,
+        count: u32,
+        memory: &MemoryBudget,
+    ) {
+        if matches!(pool.role, Role::Attention | Role::Ffn) {
+            return;
+        }
+        let longest = self.demand.longest_context.max(1);
+        if memory.shortfall.is_none() && memory.kv_tokens >= longest {
+            return;
+        }
+        let cause = match memory.shortfall {
+            Some(missing) => format!(
+                "{} does not fit {} GPUs at TP {} · PP {} · EP {}: {:.1} GiB of {:.1} GiB are missing on each",
+                self.model.name,
+                gpu.name,
+                layout.tp,
+                layout.pp,
+                layout.ep,
+                missing.gib(),
+                memory.capacity.gib()
+            ),
+            None => format!(
+                "{:.2} GiB are left for KV on each {}: {} tokens, but one request of the workload needs {longest}",
+                memory.kv.gib(),
+                gpu.name,
+                memory.kv_tokens
+            ),
+        };
+        let fits = |layout: Layout| {
+            let memory = budget(self.model, pool, gpu, layout);
+            memory.shortfall.is_none() && memory.kv_tokens >= longest
+        };
+        let smallest = self.layouts(layout, 1024).into_iter().find(|l| fits(*l));
+        let place = Place::Pool(pool.id.clone());
+        let finding = match smallest {
+            Some(smallest) => {
+                let words = format!(
+                    "{cause}. The smallest layout that fits is TP {} · PP {} · EP {} ({} GPUs)",
+                    smallest.tp,
+                    smallest.pp,
+                    smallest.ep,
+                    smallest.gpus()
+                );
+                let finding = Finding::error(place, words);
+                if smallest.gpus() <= count {
+                    finding.with_repair(
+                        format!("Use TP {} PP {}", smallest.tp, smallest.pp),
+                        Change::Layout(pool.id.clone(), smallest),
+                    )
+                } else if gpu.peaks.has(crate::catalog::Dtype::Fp8)
+                    && pool.precision.weights == crate::catalog::Dtype::Bf16
+                {
+                    finding.with_repair("Use FP8 weights", Change::Fp8Weights(pool.id.clone()))
+                } else {
+                    finding
+                }
+            }
+            None => Finding::error(place, format!("{cause}. No layout up to 1,024 GPUs fits")),
+        };
+        self.findings.push(finding);
+    }
+
+    /// Legal layouts, fewest GPUs first, TP before PP.
+    fn layouts(&self, like: Layout, most: u32) -> Vec<Layout> {
+        let mut layouts = Vec::new();
+        for tp in legality::legal_tps(self.model, 64.min(most)) {
+            for pp in (0..7).map(|power| 1u32 << power) {
+                if pp > self.model.layer_count() || tp.saturating_mul(pp) > most {
+                    continue;
+                }
+                let ep = self.model.moe().map_or(1, |moe| {
+                    if like.ep > 1 && moe.experts.is_multiple_of(u64::from(tp)) {
+                        tp
+                    } else {
+                        1
+                    }
+                });
+                let moe_tp = u64::from(tp / ep);
+                if self
+                    .model
+                    .moe()
+                    .is_some_and(|moe| !moe.intermediate.is_multiple_of(moe_tp.max(1)))
+                {
+                    continue;
+                }
+                layouts.push(Layout {
+                    tp,
+                    pp,
+                    dp: 1,
+                    ep,
+                });
+            }
+        }
+        layouts.sort_by_key(|layout| (layout.gpus(), layout.pp));
+        layouts
+    }
+
+    fn services(&mut self, pools: &[Option<PlannedPool>]) -> Vec<PlannedService> {
+        let mut planned = Vec::new();
+        for service in &self.design.services {
+            match service {
+                Service::Whole { id, pool, phases } => {
+                    let Some(index) = self.design.pools.iter().position(|p| &p.id == pool) else {
+                        self.findings.push(Finding::error(
+                            Place::Service(id.clone()),
+                            format!("service “{id}” names pool “{pool}”, which does not exist"),
+                        ));
+                        continue;
+                    };
+                    if pools[index].is_some() {
+                        planned.push(PlannedService {
+                            // Pools that can't serve drop out of the plan; count those before.
+                            pool: pools[..index].iter().flatten().count(),
+                            phases: *phases,
+                        });
+                    }
+                }
+                Service::Afd { id, .. } => self.findings.push(Finding::error(
+                    Place::Service(id.clone()),
+                    "attention/FFN pools can be drawn and saved; running them comes with the Disaggregation work. Paint co-located, prefill or decode to simulate now"
+                        .to_owned(),
+                )),
+            }
+        }
+        self.lone_halves();
+        let has = |phase: Phases| {
+            self.design
+                .services
+                .iter()
+                .any(|s| s.phases() == phase || s.phases() == Phases::Both)
+        };
+        let missing = if self.design.services.is_empty() && self.design.pools.is_empty() {
+            Some("nothing serves yet: paint a role on some GPUs".to_owned())
+        } else if !has(Phases::Prefill) && !self.design.services.is_empty() {
+            Some("decode has nobody to prefill for it: paint some GPUs prefill or co-located".to_owned())
+        } else if !has(Phases::Decode) && !self.design.services.is_empty() {
+            Some("prefill has nobody to decode for it: paint some GPUs decode".to_owned())
+        } else {
+            None
+        };
+        if let Some(cause) = missing {
+            self.findings.push(Finding::error(Place::Design, cause));
+        }
+        planned
+    }
+
+    /// An attention pool without an FFN pool, or the other way round, belongs to no service.
+    fn lone_halves(&mut self) {
+        for pool in &self.design.pools {
+            let half = matches!(pool.role, Role::Attention | Role::Ffn);
+            if half && !self.design.services.iter().any(|s| s.uses(&pool.id)) {
+                let other = if pool.role == Role::Ffn {
+                    "attention"
+                } else {
+                    "FFN"
+                };
+                self.findings.push(Finding::error(
+                    Place::Pool(pool.id.clone()),
+                    format!(
+                        "“{}” is half of a split: paint some GPUs {other} to pair it with",
+                        pool.name
+                    ),
+                ));
+            }
+        }
+    }
+
+    fn feeds(
+        &mut self,
+        pools: &[Option<PlannedPool>],
+        services: &[PlannedService],
+    ) -> Vec<(usize, usize)> {
+        let live: Vec<&PlannedPool> = pools.iter().flatten().collect();
+        let mut router = Router::new(self.topology);
+        let mut reach = |from: usize, to: usize| {
+            let rank = |service: usize| live[services[service].pool].replicas[0].ranks[0];
+            router.path(rank(from), rank(to)).is_some()
+        };
+        let of = |phases: Phases| -> Vec<usize> {
+            (0..services.len())
+                .filter(|s| services[*s].phases == phases)
+                .collect()
+        };
+        let mut feeds = Vec::new();
+        if self.design.feeds.is_empty() {
+            for from in of(Phases::Prefill) {
+                for to in of(Phases::Decode) {
+                    if reach(from, to) {
+                        feeds.push((from, to));
+                    }
+                }
+            }
+        } else {
+            let index = |pool: &PoolId| {
+                services
+                    .iter()
+                    .position(|service| live[service.pool].id == *pool)
+            };
+            let named = |id| {
+                self.design.services.iter().find_map(|s| match s {
+                    Service::Whole { id: own, pool, .. } if own == id => Some(pool.clone()),
+                    _ => None,
+                })
+            };
+            for feed in &self.design.feeds {
+                let ends = (
+                    named(&feed.from).and_then(|p| index(&p)),
+                    named(&feed.to).and_then(|p| index(&p)),
+                );
+                if let (Some(from), Some(to)) = ends {
+                    if reach(from, to) {
+                        feeds.push((from, to));
+                    } else {
+                        self.findings.push(Finding::error(
+                            Place::Service(feed.from.clone()),
+                            format!("“{}” feeds “{}” but nothing joins them: draw a link", feed.from, feed.to),
+                        ));
+                    }
+                }
+            }
+        }
+        for service in of(Phases::Prefill) {
+            if !feeds.iter().any(|(from, _)| *from == service) && !of(Phases::Decode).is_empty() {
+                let pool = live[services[service].pool];
+                self.findings.push(Finding::error(
+                    Place::Pool(pool.id.clone()),
+                    format!("prefill “{}” reaches no decode pool: draw a link between them", pool.name),
+                ));
+            }
+        }
+        for service in of(Phases::Decode) {
+            if !feeds.iter().any(|(_, to)| *to == service) && !of(Phases::Prefill).is_empty() {
+                let pool = live[services[service].pool];
+                self.findings.push(Finding::warning(
+                    Place::Pool(pool.id.clone()),
+                    format!("decode “{}” is fed by no prefill pool and stays idle", pool.name),
+                ));
+            }
+        }
+        feeds
+    }
+}
