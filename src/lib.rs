@@ -5,5 +5,6 @@ pub mod catalog;
 pub mod cluster;
 pub mod model;
 pub mod plan;
+pub mod report;
 pub mod units;
 pub mod workload;
