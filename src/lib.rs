@@ -1,8 +1,15 @@
 //! Frontier Designer: draw an LLM-serving cluster, paint roles on its GPUs, and watch its
-//! throughput-latency curve move.
+//! throughput–latency curve move.
+//!
+//! Layers point one way; a test reads the imports and keeps it so:
+//!
+//! `units` → `catalog` → `model`, `cluster`, `workload` → `plan` → `cost` → `sim` → `study` →
+//! `report`; `project` (documents) and `jobs` (background work) beside them; `app` (the window) and
+//! `cli` on top. `ARCHITECTURE.md` walks the house.
 
 pub mod catalog;
 pub mod cluster;
+pub mod cost;
 pub mod model;
 pub mod plan;
 pub mod report;

@@ -1,0 +1,220 @@
+//! Collectives over the drawn links: α–β per level, hierarchical where a group spans scale-up
+//! domains, the algorithm with the least time for the size.
+//!
+//! With `S` bytes per rank, `n` ranks and rate `B`, a ring all-reduce moves `2·(n − 1)/n · S`
+//! over each rank's link in `2·(n − 1)` steps; all-gather and reduce-scatter half of that. A
+//! one-shot all-reduce reads `n − 1` peers' whole buffers in one step. Across domains of `m` ranks
+//! each, reduce-scatter inside, all-reduce of `S/m` across (every rank over its own NIC path),
+//! all-gather inside (Thakur, Rabenseifner and Gropp 2005; NCCL does the same).
+
+use super::operator::{Band, OpCost, Origin};
+use crate::catalog::ScaleUpKind;
+use crate::cluster::{ChannelId, GpuIx, Router, Topology};
+use crate::units::ByteRate;
+use std::collections::BTreeMap;
+
+/// Fixed time of a collective kernel inside a scale-up domain, seconds (vLLM's custom all-reduce
+/// of a few KiB on 8 NVLink GPUs takes 5–10 µs).
+const BASE: f64 = 4.0e-6;
+/// One synchronised step over NVLink, seconds.
+const NVLINK_STEP: f64 = 0.8e-6;
+/// One synchronised step over PCIe, through host memory or peer-to-peer.
+const PCIE_STEP: f64 = 3.0e-6;
+/// Share of a link's rate a collective reaches (8 × B200: 741 of 900 GB/s busbw, 82 %).
+const LINK_EFFICIENCY: f64 = 0.80;
+
+/// Ranks that take part in a collective, as the cost model sees them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CommGroup {
+    /// Ranks.
+    pub ranks: u32,
+    /// Ranks per scale-up domain (equal in all).
+    pub per_domain: u32,
+    /// Rate of a rank inside its domain, bytes/s.
+    pub intra_rate: f64,
+    /// Time of one step inside a domain, seconds.
+    pub intra_step: f64,
+    /// Rate of a rank's path to the next domain, shared paths divided, bytes/s; infinite if the
+    /// group is inside one domain.
+    pub inter_rate: f64,
+    /// Time of one step between domains, seconds.
+    pub inter_step: f64,
+}
+
+impl CommGroup {
+    /// One rank: nothing to exchange.
+    pub const ALONE: Self = Self {
+        ranks: 1,
+        per_domain: 1,
+        intra_rate: f64::INFINITY,
+        intra_step: 0.0,
+        inter_rate: f64::INFINITY,
+        inter_step: 0.0,
+    };
+
+    /// Reads a group off the drawn links.
+    #[must_use]
+    pub fn of(topology: &Topology, router: &mut Router<'_>, ranks: &[GpuIx]) -> Self {
+        if ranks.len() < 2 {
+            return Self::ALONE;
+        }
+        let mut domains: BTreeMap<u32, Vec<GpuIx>> = BTreeMap::new();
+        for rank in ranks {
+            domains
+                .entry(topology.gpu(*rank).domain)
+                .or_default()
+                .push(*rank);
+        }
+        let count = u32::try_from(ranks.len()).unwrap_or(u32::MAX);
+        // Uneven domains: the fewest ranks a domain has decides how far traffic stays inside.
+        let per_domain = domains.values().map(Vec::len).min().unwrap_or(1);
+        let slowest = |a: f64, b: f64| if b < a { b } else { a };
+        let mut intra_rate = f64::INFINITY;
+        let mut intra_step: f64 = 0.0;
+        for rank in ranks {
+            let site = topology.gpu(*rank);
+            let size = domains[&site.domain].len();
+            let (rate, step) = match site.scale_up_kind {
+                ScaleUpKind::Switched => (site.scale_up.get(), NVLINK_STEP),
+                // A mesh's ring uses the direct links to all peers in parallel.
+                ScaleUpKind::FullMesh => {
+                    let peers = topology.domain_size(site.domain).max(2) - 1;
+                    let used = u32::try_from(size.max(2) - 1).unwrap_or(1);
+                    (
+                        site.scale_up.get() * f64::from(used) / f64::from(peers),
+                        NVLINK_STEP,
+                    )
+                }
+                ScaleUpKind::Pcie => (site.scale_up.get(), PCIE_STEP),
+            };
+            intra_rate = slowest(intra_rate, rate);
+            intra_step = intra_step.max(step);
+        }
+        let (mut inter_rate, mut inter_step) = (f64::INFINITY, 0.0_f64);
+        if domains.len() > 1 {
+            let rows: Vec<&Vec<GpuIx>> = domains.values().collect();
+            let mut use_count: BTreeMap<ChannelId, u32> = BTreeMap::new();
+            let mut paths = Vec::new();
+            for (index, row) in rows.iter().enumerate() {
+                let next = rows[(index + 1) % rows.len()];
+                for (i, rank) in row.iter().enumerate() {
+                    if let Some(path) = router.path(*rank, next[i % next.len()]) {
+                        for id in &path.channels {
+                            *use_count.entry(*id).or_default() += 1;
+                        }
+                        paths.push(path);
+                    }
+                }
+            }
+            for path in &paths {
+                inter_step = inter_step.max(path.latency.get());
+                for id in &path.channels {
+                    let rate = topology.channel(*id).rate.get();
+                    inter_rate = slowest(inter_rate, rate / f64::from(use_count[id]));
+                }
+            }
+        }
+        Self {
+            ranks: count,
+            per_domain: u32::try_from(per_domain).unwrap_or(1),
+            intra_rate,
+            intra_step,
+            inter_rate,
+            inter_step,
+        }
+    }
+
+    fn domains(&self) -> u32 {
+        self.ranks.div_ceil(self.per_domain.max(1))
+    }
+}
+
+/// Seconds the bytes of one pass round a ring take, `(n − 1)/n · S / B`: half of an all-reduce.
+#[must_use]
+pub fn ring_bytes_time(bytes: f64, ranks: u32, rate: ByteRate) -> f64 {
+    let n = f64::from(ranks.max(1));
+    (n - 1.0) / n * bytes / rate.get()
+}
+
+fn cost(link: f64, launch: f64) -> OpCost {
+    OpCost {
+        compute: 0.0,
+        memory: 0.0,
+        link,
+        launch,
+        kernels: 1,
+        origin: Origin::Roofline,
+        band: Band {
+            below: 0.3,
+            above: 0.6,
+        },
+    }
+}
+
+/// `passes` times round a ring of `n` ranks (1: gather or scatter; 2: all-reduce).
+fn ring(bytes: f64, n: u32, rate: f64, step: f64, passes: f64) -> f64 {
+    if n < 2 {
+        return 0.0;
+    }
+    passes * ring_bytes_time(bytes, n, ByteRate::new(rate * LINK_EFFICIENCY))
+        + passes * f64::from(n - 1) * step
+}
+
+/// Every rank ends with the sum of all ranks' `bytes`.
+#[must_use]
+pub fn all_reduce(group: &CommGroup, bytes: f64) -> OpCost {
+    if group.ranks < 2 || bytes <= 0.0 {
+        return cost(0.0, 0.0);
+    }
+    let (m, d) = (group.per_domain, group.domains());
+    let inside = if m < 2 {
+        0.0
+    } else {
+        let one_shot = if d == 1 {
+            f64::from(m - 1) * bytes / (group.intra_rate * LINK_EFFICIENCY) + group.intra_step
+        } else {
+            f64::INFINITY
+        };
+        // A two-shot (direct reduce-scatter, direct all-gather) has ring bytes in two steps.
+        let two_shot =
+            ring(bytes, m, group.intra_rate, 0.0, 2.0) + 2.0 * group.intra_step;
+        one_shot.min(two_shot)
+    };
+    let across = ring(
+        bytes / f64::from(m),
+        d,
+        group.inter_rate,
+        group.inter_step,
+        2.0,
+    );
+    cost(inside + across, BASE)
+}
+
+/// Every rank ends with all ranks' parts, `bytes` in all; also the cost of a reduce-scatter of
+/// `bytes` per rank.
+#[must_use]
+pub fn all_gather(group: &CommGroup, bytes: f64) -> OpCost {
+    if group.ranks < 2 || bytes <= 0.0 {
+        return cost(0.0, 0.0);
+    }
+    let (m, d) = (group.per_domain, group.domains());
+    let inside = if m < 2 {
+        0.0
+    } else {
+        ring(bytes, m, group.intra_rate, 0.0, 1.0) + group.intra_step
+    };
+    let across = ring(
+        bytes / f64::from(m),
+        d,
+        group.inter_rate,
+        group.inter_step,
+        1.0,
+    );
+    cost(inside + across, BASE)
+}
+
+/// One rank to another over a path.
+#[must_use]
+pub fn point_to_point(bytes: f64, rate: ByteRate, latency: f64) -> OpCost {
+    cost(bytes / (rate.get() * LINK_EFFICIENCY) + latency, BASE)
+}

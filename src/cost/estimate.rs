@@ -1,0 +1,92 @@
+//! A quick estimate of how many requests per second a plan serves, for placing the points of a
+//! load curve. No queueing: full decode batches, prefill paid in full.
+
+use super::operator::Fidelity;
+use super::step::{Chunk, LaneShape, StepPricer};
+use crate::plan::{Phases, Plan};
+use std::sync::Arc;
+
+/// What a plan is estimated to serve.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Capacity {
+    /// Requests per second.
+    pub rate: f64,
+    /// Requests in flight at that rate.
+    pub concurrency: f64,
+}
+
+/// Estimates a plan under requests of `input` prompt and `output` answer tokens.
+#[must_use]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "an estimate; values are clamped to small positive numbers"
+)]
+pub fn estimate_capacity(
+    plan: &Plan,
+    fidelity: &Arc<dyn Fidelity>,
+    input: f64,
+    output: f64,
+) -> Capacity {
+    let (mut both, mut prefill, mut decode) = (0.0, 0.0, 0.0);
+    let (mut both_slots, mut decode_slots) = (0.0, 0.0);
+    for service in &plan.services {
+        let pool = &plan.pools[service.pool];
+        let mut pricer = StepPricer::new(&plan.topology, &plan.model, pool, fidelity);
+        let lanes = pool.layout.dp as usize;
+        let schedulers = (pool.replicas.len() * lanes) as f64;
+        let context = input + 0.5 * output;
+        let fits = (pool.memory.kv_tokens as f64 / (input + output)).max(1.0);
+        let batch = fits
+            .min(f64::from(pool.engine.max_num_seqs))
+            .clamp(1.0, 4096.0);
+        // The slowest stage sets the pace of a full pipeline.
+        let mut pace = |shape: LaneShape<'_>| {
+            let shapes = vec![shape; lanes];
+            (0..pricer.stage_count())
+                .map(|stage| pricer.stage(stage, &shapes).total)
+                .max()
+                .unwrap_or(1) as f64
+                * 1e-12
+        };
+        // Prompts in chunks of the budget, as many as it takes.
+        let budget = f64::from(pool.engine.max_num_batched_tokens);
+        let per_step = input.min(budget).max(1.0);
+        let prompts = (budget / per_step).floor().max(1.0);
+        let chunk = Chunk {
+            tokens: per_step as u32,
+            context: (0.5 * (input - per_step)).max(0.0) as u32,
+        };
+        let chunks = vec![chunk; (prompts as usize).min(64)];
+        let full = pace(LaneShape {
+            chunks: &chunks,
+            sampled: chunks.len() as u32,
+            ..LaneShape::default()
+        });
+        let prompt = full / chunks.len() as f64 * (input / per_step).max(1.0);
+        let step = pace(LaneShape {
+            decodes: batch as u32,
+            context: (batch * context) as u64,
+            chunks: &[],
+            sampled: batch as u32,
+        });
+        let answer = (output - 1.0).max(0.0) * step / batch;
+        match service.phases {
+            Phases::Both => {
+                both += schedulers / (prompt + answer);
+                both_slots += schedulers * batch;
+            }
+            Phases::Prefill => prefill += schedulers / prompt,
+            Phases::Decode => {
+                decode += if answer > 0.0 { schedulers / answer } else { f64::MAX };
+                decode_slots += schedulers * batch;
+            }
+        }
+    }
+    let split = if prefill > 0.0 && decode > 0.0 { prefill.min(decode) } else { 0.0 };
+    Capacity {
+        rate: both + split,
+        concurrency: (both_slots + if split > 0.0 { decode_slots } else { 0.0 }).max(1.0),
+    }
+}

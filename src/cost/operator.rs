@@ -1,0 +1,244 @@
+//! Operators: the kernels a step is made of, as shapes, and what pricing one returns.
+
+use crate::catalog::{Dtype, Gpu};
+
+/// What an operator is for, as results sum it up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Class {
+    /// Dense matrix products of attention and MLPs.
+    Linear,
+    /// Attention itself.
+    Attention,
+    /// Routed and shared experts, router.
+    Experts,
+    /// Norms, rotary, activations, residuals, cache writes.
+    Elementwise,
+    /// Embedding, LM head, sampling.
+    Head,
+    /// Collectives and point-to-point.
+    Communication,
+    /// The engine's host.
+    Host,
+}
+
+impl Class {
+    /// All, in index order.
+    pub const ALL: [Self; 7] = [
+        Self::Linear,
+        Self::Attention,
+        Self::Experts,
+        Self::Elementwise,
+        Self::Head,
+        Self::Communication,
+        Self::Host,
+    ];
+    /// How many.
+    pub const COUNT: usize = Self::ALL.len();
+
+    /// Its word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Linear => "linear",
+            Self::Attention => "attention",
+            Self::Experts => "experts",
+            Self::Elementwise => "elementwise",
+            Self::Head => "embedding, head and sampling",
+            Self::Communication => "communication",
+            Self::Host => "host",
+        }
+    }
+}
+
+/// A kernel's shape on one GPU.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Operator {
+    /// `tokens × k` by `k × n`.
+    Linear {
+        /// Rows of the activation.
+        tokens: f64,
+        /// Inner size.
+        k: f64,
+        /// Columns of the weight.
+        n: f64,
+        /// Format it multiplies in.
+        gemm: Dtype,
+        /// Format of the weight in memory.
+        weights: Dtype,
+    },
+    /// Batched product per head (MLA absorption): `heads` of `tokens × k` by `k × n`.
+    HeadProduct {
+        /// Rows per head.
+        tokens: f64,
+        /// Heads.
+        heads: f64,
+        /// Inner size.
+        k: f64,
+        /// Columns.
+        n: f64,
+    },
+    /// Two grouped products of routed experts (gate-up, then down), activation between.
+    Experts {
+        /// Routed token copies on this GPU.
+        copies: f64,
+        /// Distinct experts visited on this GPU.
+        visited: f64,
+        /// Hidden size.
+        hidden: f64,
+        /// Inner width on this GPU.
+        intermediate: f64,
+        /// Format it multiplies in.
+        gemm: Dtype,
+        /// Format of the weights in memory.
+        weights: Dtype,
+    },
+    /// Causal attention of a chunk of new tokens over itself and a prior context.
+    Prefill {
+        /// New tokens.
+        tokens: f64,
+        /// Tokens already in the cache.
+        context: f64,
+        /// Query heads on this GPU.
+        heads: f64,
+        /// Width of queries and keys.
+        qk_dim: f64,
+        /// Width of values.
+        v_dim: f64,
+        /// Bytes of cache read or written per context token.
+        kv_bytes: f64,
+    },
+    /// One new token of each of `sequences` over their contexts.
+    Decode {
+        /// Sequences.
+        sequences: f64,
+        /// Sum of their contexts, tokens.
+        context: f64,
+        /// FLOPs per context token.
+        flops: f64,
+        /// Bytes of cache read per context token.
+        kv_bytes: f64,
+    },
+    /// Anything bound by the memory it touches.
+    Elementwise {
+        /// Bytes read and written.
+        bytes: f64,
+    },
+}
+
+impl Operator {
+    /// Floating-point operations (a multiply-add is two) and bytes moved.
+    #[must_use]
+    pub fn work(&self) -> (f64, f64) {
+        match *self {
+            Self::Linear {
+                tokens,
+                k,
+                n,
+                gemm,
+                weights,
+            } => {
+                let activation = f64::from(u32::try_from(gemm.bits()).unwrap_or(16)) / 8.0;
+                (
+                    2.0 * tokens * k * n,
+                    k * n * weights.weight_bytes() + tokens * (k * activation + n * 2.0),
+                )
+            }
+            Self::HeadProduct {
+                tokens,
+                heads,
+                k,
+                n,
+            } => (
+                2.0 * tokens * heads * k * n,
+                2.0 * heads * (k * n + tokens * (k + n)),
+            ),
+            Self::Experts {
+                copies,
+                visited,
+                hidden,
+                intermediate,
+                weights,
+                ..
+            } => (
+                6.0 * copies * hidden * intermediate,
+                visited * 3.0 * hidden * intermediate * weights.weight_bytes()
+                    + copies * (4.0 * hidden + 6.0 * intermediate),
+            ),
+            Self::Prefill {
+                tokens,
+                context,
+                heads,
+                qk_dim,
+                v_dim,
+                kv_bytes,
+            } => {
+                // Each new token sees the context and, on average, half of the chunk.
+                let pairs = tokens * (context + 0.5 * (tokens + 1.0));
+                (
+                    2.0 * heads * (qk_dim + v_dim) * pairs,
+                    (context + tokens) * kv_bytes + 2.0 * tokens * heads * (qk_dim + v_dim),
+                )
+            }
+            Self::Decode {
+                context,
+                flops,
+                kv_bytes,
+                ..
+            } => (context * flops, context * kv_bytes),
+            Self::Elementwise { bytes } => (0.0, bytes),
+        }
+    }
+}
+
+/// Where a price comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// Datasheet peaks and one efficiency per class.
+    Roofline,
+}
+
+/// How far a price may be off: shares below and above, `(0.3, 0.5)` meaning −30 % … +50 %.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Band {
+    /// The true time may be this share below.
+    pub below: f64,
+    /// The true time may be this share above.
+    pub above: f64,
+}
+
+/// The price of one operator and its parts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OpCost {
+    /// Seconds the arithmetic takes.
+    pub compute: f64,
+    /// Seconds the memory takes.
+    pub memory: f64,
+    /// Seconds links take.
+    pub link: f64,
+    /// Seconds of launch and ramp that nothing hides.
+    pub launch: f64,
+    /// Kernels launched.
+    pub kernels: u32,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// How far it may be off.
+    pub band: Band,
+}
+
+impl OpCost {
+    /// Arithmetic and memory overlap inside a kernel; launch and links do not.
+    #[must_use]
+    pub fn seconds(&self) -> f64 {
+        self.compute.max(self.memory) + self.link + self.launch
+    }
+}
+
+/// A way of pricing operators.
+pub trait Fidelity: Send + Sync {
+    /// Its name, shown on every result.
+    fn name(&self) -> &'static str;
+    /// How far its step times may be off.
+    fn band(&self) -> Band;
+    /// The price of one operator on one GPU.
+    fn price(&self, gpu: &Gpu, operator: &Operator) -> OpCost;
+}

@@ -1,0 +1,395 @@
+//! The price of one engine step of a replica.
+//!
+//! Compiling a pool collects, per pipeline stage, its distinct layer kinds and how often each
+//! repeats. Layers run one after another, so a stage is a sum: kernels that depend only on the
+//! token count (looked up in a table filled as counts occur), attention of the decodes (affine in
+//! the sum of their contexts), attention of each prefill chunk, the experts (by the tokens of all
+//! lanes), collectives, and the ends of the model. Lanes that share experts meet at every layer:
+//! the slowest lane's attention counts.
+
+use super::collective::{CommGroup, all_gather, all_reduce, point_to_point};
+use super::layer::{AttentionShape, Kernels, by_tokens, embedding, experts, head};
+use super::operator::{Class, Fidelity, Operator};
+use crate::catalog::Gpu;
+use crate::cluster::{Router, Topology};
+use crate::model::{Ffn, Model, Precision};
+use crate::plan::{Layout, PlannedPool, Replica, StageRun};
+use crate::units::ByteRate;
+use std::sync::Arc;
+
+/// Integer time inside a step: 10⁻¹² s.
+pub type Picos = u64;
+
+/// One prefill chunk of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Chunk {
+    /// New tokens.
+    pub tokens: u32,
+    /// Tokens of the sequence already in the cache.
+    pub context: u32,
+}
+
+/// What one lane does in a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LaneShape<'a> {
+    /// Decoding sequences, one token each.
+    pub decodes: u32,
+    /// Sum of their contexts, the new token included.
+    pub context: u64,
+    /// Prefill chunks.
+    pub chunks: &'a [Chunk],
+    /// Tokens sampled: decodes and prompts that end in this step.
+    pub sampled: u32,
+}
+
+impl LaneShape<'_> {
+    /// Tokens of the lane.
+    #[must_use]
+    pub fn tokens(&self) -> u32 {
+        self.decodes + self.chunks.iter().map(|chunk| chunk.tokens).sum::<u32>()
+    }
+}
+
+/// Time of a step or stage, in all and by class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StepPrice {
+    /// Time in all.
+    pub total: Picos,
+    /// By [`Class`] index.
+    pub by_class: [Picos; Class::COUNT],
+}
+
+impl StepPrice {
+    fn add(&mut self, class: Class, seconds: f64) {
+        let picos = picos(seconds);
+        self.total += picos;
+        self.by_class[class as usize] += picos;
+    }
+
+    fn add_all(&mut self, other: &Self) {
+        self.total += other.total;
+        for (mine, theirs) in self.by_class.iter_mut().zip(other.by_class) {
+            *mine += theirs;
+        }
+    }
+}
+
+/// Seconds to whole picoseconds. Prices are non-negative and far below the range's end.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "float casts saturate"
+)]
+fn picos(seconds: f64) -> Picos {
+    (seconds * 1e12 + 0.5) as Picos
+}
+
+/// One kind of layer of a stage.
+struct LayerKind {
+    run: usize,
+    count: f64,
+    attention: AttentionShape,
+    moe: bool,
+    /// Seconds per decode context token of one layer.
+    per_context: f64,
+}
+
+/// A stage: its layers and its tables.
+struct StagePrices {
+    kinds: Vec<LayerKind>,
+    first: bool,
+    last: bool,
+    /// By a lane's tokens.
+    lane: Vec<Option<StepPrice>>,
+    /// By a lane's decodes: attention but for its contexts.
+    decode: Vec<Option<StepPrice>>,
+    /// By tokens of all lanes, if experts are there.
+    experts: Vec<Option<StepPrice>>,
+    /// By sampled tokens of a lane.
+    head: Vec<Option<StepPrice>>,
+}
+
+/// Prices steps of one pool's replicas.
+pub struct StepPricer {
+    model: Arc<Model>,
+    gpu: Arc<Gpu>,
+    layout: Layout,
+    precision: Precision,
+    fidelity: Arc<dyn Fidelity>,
+    tp: CommGroup,
+    dp: CommGroup,
+    /// Path from a stage to the next: rate of one rank's share and latency.
+    next_stage: Option<(ByteRate, f64)>,
+    host: f64,
+    stages: Vec<StagePrices>,
+}
+
+impl StepPricer {
+    /// Compiles a pool; links are read off its first replica (replicas of a pool are placed alike).
+    #[must_use]
+    pub fn new(
+        topology: &Topology,
+        model: &Arc<Model>,
+        pool: &PlannedPool,
+        fidelity: &Arc<dyn Fidelity>,
+    ) -> Self {
+        let layout = pool.layout;
+        let mut router = Router::new(topology);
+        let replica: &Replica = &pool.replicas[0];
+        let tp = CommGroup::of(topology, &mut router, replica.lane(layout, 0, 0));
+        // Lane peers: the first TP rank of each lane of the first stage.
+        let peers: Vec<_> = (0..layout.dp)
+            .map(|lane| replica.lane(layout, 0, lane)[0])
+            .collect();
+        let dp = CommGroup::of(topology, &mut router, &peers);
+        let next_stage = (layout.pp > 1)
+            .then(|| {
+                router.path(
+                    replica.lane(layout, 0, 0)[0],
+                    replica.lane(layout, 1, 0)[0],
+                )
+            })
+            .flatten()
+            .map(|path| (path.rate, path.latency.get()));
+        let last = pool.stages.len() - 1;
+        let stages = pool
+            .stages
+            .iter()
+            .enumerate()
+            .map(|(index, runs)| StagePrices {
+                kinds: kinds(model, runs, layout, pool.precision, &pool.gpu, &**fidelity),
+                first: index == 0,
+                last: index == last,
+                lane: Vec::new(),
+                decode: Vec::new(),
+                experts: Vec::new(),
+                head: Vec::new(),
+            })
+            .collect();
+        Self {
+            model: Arc::clone(model),
+            gpu: Arc::clone(&pool.gpu),
+            layout,
+            precision: pool.precision,
+            fidelity: Arc::clone(fidelity),
+            tp,
+            dp,
+            next_stage,
+            host: pool.engine.host_step_time.get(),
+            stages,
+        }
+    }
+
+    /// Pipeline stages.
+    #[must_use]
+    pub fn stage_count(&self) -> usize {
+        self.stages.len()
+    }
+
+    /// The price of one stage of a step. Lanes without work still wait for the others.
+    pub fn stage(&mut self, stage: usize, lanes: &[LaneShape<'_>]) -> StepPrice {
+        let all: u32 = lanes.iter().map(LaneShape::tokens).sum();
+        let mut slowest = StepPrice::default();
+        for lane in lanes {
+            let price = self.lane(stage, lane);
+            if price.total > slowest.total {
+                slowest = price;
+            }
+        }
+        if self.stages[stage].kinds.iter().any(|kind| kind.moe) {
+            slowest.add_all(&self.lookup(stage, Table::Experts, all));
+        }
+        if let (false, Some((rate, latency))) = (self.stages[stage].last, self.next_stage) {
+            let busiest = lanes.iter().map(LaneShape::tokens).max().unwrap_or(0);
+            // TP ranks send a slice each.
+            let bytes = f64::from(busiest) * super::layer::real(self.model.hidden) * 2.0
+                / f64::from(self.layout.tp);
+            slowest.add(
+                Class::Communication,
+                point_to_point(bytes, rate, latency).seconds(),
+            );
+        }
+        if self.stages[stage].first {
+            slowest.add(Class::Host, self.host);
+        }
+        slowest
+    }
+
+    fn lane(&mut self, stage: usize, lane: &LaneShape<'_>) -> StepPrice {
+        let tokens = lane.tokens();
+        if tokens == 0 {
+            return StepPrice::default();
+        }
+        let mut price = self.lookup(stage, Table::Lane, tokens);
+        if lane.decodes > 0 {
+            price.add_all(&self.lookup(stage, Table::Decode, lane.decodes));
+            let context = super::layer::real(lane.context);
+            for index in 0..self.stages[stage].kinds.len() {
+                let kind = &self.stages[stage].kinds[index];
+                let seconds = kind.count * kind.per_context * context;
+                price.add(Class::Attention, seconds);
+            }
+        }
+        for chunk in lane.chunks {
+            for kind in &self.stages[stage].kinds {
+                let kernels = kind.attention.prefill(
+                    f64::from(chunk.tokens),
+                    f64::from(chunk.context),
+                    self.precision,
+                );
+                add_kernels(&mut price, &*self.fidelity, &self.gpu, &kernels, kind.count);
+            }
+        }
+        if self.stages[stage].last && lane.sampled > 0 {
+            price.add_all(&self.lookup(stage, Table::Head, lane.sampled));
+        }
+        price
+    }
+
+    fn lookup(&mut self, stage: usize, table: Table, key: u32) -> StepPrice {
+        let index = key as usize;
+        let rows = self.table(stage, table);
+        if let Some(Some(price)) = rows.get(index) {
+            return *price;
+        }
+        let price = self.price_of(stage, table, key);
+        let rows = self.table(stage, table);
+        if rows.len() <= index {
+            rows.resize(index + 1, None);
+        }
+        rows[index] = Some(price);
+        price
+    }
+
+    fn table(&mut self, stage: usize, table: Table) -> &mut Vec<Option<StepPrice>> {
+        let stage = &mut self.stages[stage];
+        match table {
+            Table::Lane => &mut stage.lane,
+            Table::Decode => &mut stage.decode,
+            Table::Experts => &mut stage.experts,
+            Table::Head => &mut stage.head,
+        }
+    }
+
+    fn price_of(&self, stage: usize, table: Table, key: u32) -> StepPrice {
+        let n = f64::from(key);
+        let parts = &self.stages[stage];
+        let mut price = StepPrice::default();
+        let h = super::layer::real(self.model.hidden);
+        let add = |price: &mut StepPrice, kernels: &Kernels, times: f64| {
+            add_kernels(price, &*self.fidelity, &self.gpu, kernels, times);
+        };
+        match table {
+            Table::Lane => {
+                for kind in &parts.kinds {
+                    add(
+                        &mut price,
+                        &by_tokens(&self.model, kind.run, self.layout, self.precision, n),
+                        kind.count,
+                    );
+                }
+                if parts.first {
+                    add(&mut price, &embedding(&self.model, n), 1.0);
+                }
+                // One all-reduce after attention, one after a dense MLP; TP splits the
+                // embedding's rows, so its look-up ends in one too.
+                let reduce = all_reduce(&self.tp, n * h * 2.0).seconds();
+                let times: f64 = parts
+                    .kinds
+                    .iter()
+                    .map(|kind| if kind.moe { kind.count } else { 2.0 * kind.count })
+                    .sum::<f64>()
+                    + if parts.first { 1.0 } else { 0.0 };
+                price.add(Class::Communication, reduce * times);
+            }
+            Table::Decode => {
+                for kind in &parts.kinds {
+                    add(&mut price, &kind.attention.decode(n, 0.0), kind.count);
+                }
+            }
+            Table::Experts => {
+                // Router and shared experts by lane, lanes taken as level.
+                let lane = n / f64::from(self.layout.dp);
+                for kind in parts.kinds.iter().filter(|kind| kind.moe) {
+                    add(
+                        &mut price,
+                        &experts(&self.model, kind.run, self.layout, self.precision, lane, n),
+                        kind.count,
+                    );
+                    // vLLM's default: tokens of all lanes are gathered before the experts, their
+                    // results scattered after, then summed over TP.
+                    let exchange = 2.0 * all_gather(&self.dp, n * h * 2.0).seconds()
+                        + all_reduce(&self.tp, lane * h * 2.0).seconds();
+                    price.add(Class::Communication, kind.count * exchange);
+                }
+            }
+            Table::Head => {
+                add(&mut price, &head(&self.model, self.layout, n), 1.0);
+                let logits = n * super::layer::real(self.model.vocab) * 2.0;
+                price.add(Class::Communication, all_gather(&self.tp, logits).seconds());
+            }
+        }
+        price
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Table {
+    Lane,
+    Decode,
+    Experts,
+    Head,
+}
+
+fn kinds(
+    model: &Model,
+    runs: &[StageRun],
+    layout: Layout,
+    precision: Precision,
+    gpu: &Gpu,
+    fidelity: &dyn Fidelity,
+) -> Vec<LayerKind> {
+    let mut kinds: Vec<LayerKind> = Vec::new();
+    for run in runs {
+        let layer = &model.layers[run.run];
+        // Runs of equal layers count as one kind.
+        if let Some(same) = kinds.iter_mut().find(|kind| {
+            let other = &model.layers[kind.run];
+            other.attention == layer.attention && other.ffn == layer.ffn
+        }) {
+            same.count += f64::from(run.count);
+            continue;
+        }
+        let attention = AttentionShape::of(model, run.run, layout, precision.kv);
+        // Both sides of the roofline are proportional to the context, so is their maximum.
+        let one = fidelity.price(
+            gpu,
+            &Operator::Decode {
+                sequences: 1.0,
+                context: 1.0,
+                flops: attention.decode_flops,
+                kv_bytes: attention.kv_bytes,
+            },
+        );
+        kinds.push(LayerKind {
+            run: run.run,
+            count: f64::from(run.count),
+            attention,
+            moe: matches!(layer.ffn, Ffn::Moe(_)),
+            per_context: one.compute.max(one.memory),
+        });
+    }
+    kinds
+}
+
+fn add_kernels(
+    price: &mut StepPrice,
+    fidelity: &dyn Fidelity,
+    gpu: &Gpu,
+    kernels: &Kernels,
+    times: f64,
+) {
+    for (class, operator) in kernels {
+        price.add(*class, fidelity.price(gpu, operator).seconds() * times);
+    }
+}
