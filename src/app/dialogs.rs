@@ -4,7 +4,7 @@ use super::command::{Action, Actions};
 use super::files::{FileTask, Purpose, typed_path};
 use super::style;
 use super::theme::{Theme, space, text};
-use eframe::egui::{self, Id, Key, Modal, RichText, TextEdit, Ui};
+use eframe::egui::{self, Frame, Id, Key, Margin, Modal, RichText, TextEdit, Ui};
 use std::path::PathBuf;
 
 /// What to do once unsaved changes are dealt with.
@@ -92,7 +92,8 @@ impl Dialog {
     ) -> Answer {
         let width = 440.0_f32.min(ctx.content_rect().width() - 64.0);
         let mut answer = Answer::None;
-        let modal = Modal::new(Id::unique("dialog")).show(ctx, |ui| {
+        let frame = Frame::popup(&ctx.global_style()).inner_margin(Margin::same(20));
+        let modal = Modal::new(Id::unique("dialog")).frame(frame).show(ctx, |ui| {
             ui.set_width(width);
             answer = match self {
                 Self::Path {
@@ -169,7 +170,7 @@ fn path_ui(
             TextEdit::singleline(text)
                 .id_salt("path")
                 .desired_width(f32::INFINITY)
-                .margin(egui::Margin::symmetric(8, 6)),
+                .margin(Margin::symmetric(8, 6)),
         )
         .labelled_by(label.id);
     if !*focused {

@@ -128,7 +128,7 @@ fn visuals(theme: &Theme) -> Visuals {
     visuals.widgets = Widgets {
         noninteractive: widget(theme.panel, theme.line, theme.text),
         inactive: widget(theme.card, theme.line, theme.text),
-        hovered: widget(theme.card_hover, theme.text_muted, theme.text),
+        hovered: widget(theme.card_hover, theme.line, theme.text),
         active: widget(theme.accent_soft, theme.accent, theme.text),
         open: widget(theme.card_hover, theme.accent, theme.text),
     };

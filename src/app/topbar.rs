@@ -325,6 +325,9 @@ impl App {
             .outcome
             .design(&self.view.design)
             .is_some_and(|o| o.runnable == Some(false));
+        if self.design().cluster.groups.is_empty() {
+            return (theme.text_muted, "Nothing drawn yet".to_owned());
+        }
         match self.outcome.note {
             _ if blocked => (theme.error, "Can't run as drawn".to_owned()),
             Some(RunNote::Done { points: 0, .. }) | None => {

@@ -83,7 +83,7 @@ impl App {
             .show(ui, |ui| inspector_ui(ui, &inspected, &mut actions));
         let height = ui.available_height();
         Panel::bottom("results")
-            .default_size(300.0)
+            .default_size((height * 0.42).clamp(300.0, 520.0))
             .size_range(120.0..=(height - 120.0).max(300.0))
             .resizable(true)
             .frame(frame(theme.panel, 14, 6))

@@ -270,24 +270,47 @@ fn panel(series: &[CurveSeries], look: &CurveLook, metric: Metric) -> Panel {
     panel
 }
 
-/// Keeps a saturated point's latency, which grows with the length of the run and means little,
-/// from flattening the rest: the axis ends a little above the highest unsaturated point or the
-/// limit, whichever is higher.
 fn range(series: &[CurveSeries], look: &CurveLook, metric: Metric) -> Option<[f64; 2]> {
-    let values = || series.iter().flat_map(|s| &s.points);
-    let top = |keep: &dyn Fn(&Summary) -> bool| {
-        values()
-            .filter(|(_, summary)| keep(summary))
-            .map(|(_, summary)| metric.of(summary, look.statistic))
-            .filter(|value| value.is_finite())
-            .fold(0.0, f64::max)
-    };
-    let settled = top(&|summary| !summary.saturated);
-    let highest = top(&|_| true);
+    let values = series
+        .iter()
+        .flat_map(|s| &s.points)
+        .map(|(_, summary)| (metric.of(summary, look.statistic), summary.saturated));
     let limit = look.slo.as_ref().and_then(|slo| metric.limit(slo));
-    let near_limit = limit.filter(|limit| settled == 0.0 || *limit < 4.0 * settled);
-    let wanted = (1.6 * settled).max(1.15 * near_limit.unwrap_or(0.0));
-    (settled > 0.0 && highest > wanted).then_some([0.0, wanted])
+    axis_top(values, limit).map(|top| [0.0, top])
+}
+
+/// Where a vertical axis ends; `values` come with whether they are saturated. A saturated latency
+/// grows with the length of the run and means little, and one far beyond the limit is simply too
+/// long: neither may flatten the rest. So the axis ends a little above the highest unsaturated
+/// value or the limit, and at most at four times the limit. None: there is nothing to show.
+#[must_use]
+pub fn axis_top(
+    values: impl Iterator<Item = (f64, bool)>,
+    limit: Option<f64>,
+) -> Option<f64> {
+    let (mut settled, mut highest, mut lowest) = (0.0_f64, 0.0_f64, f64::INFINITY);
+    for (value, saturated) in values.filter(|(value, _)| value.is_finite()) {
+        highest = highest.max(value);
+        lowest = lowest.min(value);
+        if !saturated {
+            settled = settled.max(value);
+        }
+    }
+    if highest <= 0.0 {
+        return None;
+    }
+    let calm = if settled > 0.0 { settled } else { highest };
+    let mut top = highest.min(1.6 * calm).max(calm);
+    if let Some(limit) = limit {
+        if limit < 4.0 * calm {
+            top = top.max(limit);
+        }
+        // Curves wholly beyond the limit keep an axis of their own.
+        if lowest < 2.0 * limit {
+            top = top.min(4.0 * limit);
+        }
+    }
+    Some(1.08 * top)
 }
 
 /// Fidelity, engines, error band, window and seed of the runs, each different wording once.

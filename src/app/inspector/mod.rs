@@ -125,6 +125,7 @@ fn title_ui(ui: &mut Ui, theme: &Theme, color: Option<egui::Color32>, name: &str
     if !what.is_empty() {
         ui.add(egui::Label::new(RichText::new(what).color(theme.text_muted)).wrap());
     }
+    ui.add_space(2.0);
 }
 
 /// The findings `keep` keeps, with their repairs.

@@ -4,9 +4,15 @@ use super::{Shown, empty_ui, what_to_do};
 use crate::app::command::{Action, Actions};
 use crate::app::inspector::{bar_ui, legend_ui};
 use crate::app::selection::{Item, Selection};
-use crate::app::theme::space;
+use crate::app::theme::{Theme, space};
+use crate::app::widgets::dot;
 use crate::app::{starter, style};
+use crate::plan::{Design, MemoryBudget, Pool};
 use eframe::egui::{self, Button, RichText, ScrollArea, Ui};
+
+/// Width of a pool's bar, and between two.
+const WIDTH: f32 = 300.0;
+const GAP: f32 = 28.0;
 
 pub(super) fn memory_ui(ui: &mut Ui, shown: &Shown<'_>, actions: &mut Actions) {
     let theme = shown.theme();
@@ -17,7 +23,12 @@ pub(super) fn memory_ui(ui: &mut Ui, shown: &Shown<'_>, actions: &mut Actions) {
         return;
     }
     ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
-        let width = 300.0_f32.min(ui.available_width() - space::L);
+        let room = ui.available_width() - space::L;
+        let columns = (2..=6_u8)
+            .take_while(|n| f32::from(*n) * (WIDTH + GAP) - GAP <= room)
+            .last()
+            .map_or(1, usize::from);
+        let width = WIDTH.min(room);
         for line in &shown.lines {
             let Some(outcome) = line.outcome.filter(|o| !o.memory.is_empty()) else {
                 continue;
@@ -27,39 +38,51 @@ pub(super) fn memory_ui(ui: &mut Ui, shown: &Shown<'_>, actions: &mut Actions) {
                     .family(style::semibold())
                     .color(style::design_color(theme, line.index)),
             );
-            ui.horizontal_wrapped(|ui| {
-                ui.spacing_mut().item_spacing = egui::vec2(28.0, space::M);
-                for (id, budget) in &outcome.memory {
-                    let Some(pool) = line.design.pool(id) else { continue };
-                    ui.allocate_ui(egui::vec2(width, 10.0), |ui| {
-                        ui.vertical(|ui| {
-                            ui.set_width(width);
-                            ui.spacing_mut().item_spacing.y = space::XS;
-                            ui.horizontal(|ui| {
-                                crate::app::widgets::dot(ui, theme.role(Some(pool.role)));
-                                let name = RichText::new(&pool.name).family(style::medium());
-                                if ui.add(Button::new(name).frame(false)).clicked() {
-                                    actions.push(Action::Show(line.design.id.clone()));
-                                    actions.push(Action::Select(Selection::one(Item::Pool(id.clone()))));
-                                }
-                                ui.with_layout(
-                                    egui::Layout::right_to_left(egui::Align::Center),
-                                    |ui| {
-                                        ui.label(
-                                            RichText::new(format!("{:.1} GiB", budget.capacity.gib()))
-                                                .small()
-                                                .color(theme.text_muted),
-                                        );
-                                    },
-                                );
+            let pools: Vec<(&Pool, &MemoryBudget)> = outcome
+                .memory
+                .iter()
+                .filter_map(|(id, budget)| Some((line.design.pool(id)?, budget)))
+                .collect();
+            for row in pools.chunks(columns) {
+                ui.horizontal_top(|ui| {
+                    for (pool, budget) in row {
+                        ui.allocate_ui(egui::vec2(width, 10.0), |ui| {
+                            ui.vertical(|ui| {
+                                ui.set_width(width);
+                                pool_ui(ui, theme, line.design, pool, budget, actions);
                             });
-                            bar_ui(ui, theme, pool.role, budget, 18.0);
-                            legend_ui(ui, theme, pool.role, budget);
                         });
-                    });
-                }
-            });
+                        ui.add_space(GAP - ui.spacing().item_spacing.x);
+                    }
+                });
+            }
             ui.add_space(space::M);
         }
     });
+}
+
+fn pool_ui(
+    ui: &mut Ui,
+    theme: &Theme,
+    design: &Design,
+    pool: &Pool,
+    budget: &MemoryBudget,
+    actions: &mut Actions,
+) {
+    ui.spacing_mut().item_spacing.y = space::XS;
+    ui.horizontal(|ui| {
+        ui.spacing_mut().interact_size.y = 18.0;
+        dot(ui, theme.role(Some(pool.role)));
+        let name = RichText::new(&pool.name).family(style::medium());
+        if ui.add(Button::new(name).frame(false)).clicked() {
+            actions.push(Action::Show(design.id.clone()));
+            actions.push(Action::Select(Selection::one(Item::Pool(pool.id.clone()))));
+        }
+        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+            let capacity = format!("{:.1} GiB", budget.capacity.gib());
+            ui.label(RichText::new(capacity).small().color(theme.text_muted));
+        });
+    });
+    bar_ui(ui, theme, pool.role, budget, 18.0);
+    legend_ui(ui, theme, pool.role, budget);
 }

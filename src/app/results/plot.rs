@@ -9,9 +9,10 @@ use crate::app::widgets::marker;
 use crate::jobs::CurvePoint;
 use crate::report::palette::SeriesLook;
 use crate::report::Dash;
-use crate::study::{LoadKind, Metric, Statistic};
+use crate::report::ticks::{linear, nice_step};
+use crate::study::{LoadKind, Metric, Statistic, axis_top};
 use eframe::egui::{self, Color32, FontId, Painter, Pos2, Response, RichText, Shape, Stroke, Ui, Vec2};
-use egui_plot::{AxisHints, HPlacement, Plot, PlotPoint, PlotTransform};
+use egui_plot::{AxisHints, GridMark, HPlacement, Plot, PlotPoint, PlotTransform};
 use std::ops::RangeInclusive;
 
 /// How far from a point the pointer may be to be told about it, points of the screen.
@@ -72,7 +73,7 @@ pub(super) fn plot_ui(
                 format!("{} ({unit})", spec.load.name())
             };
             let x_label = RichText::new(x_label).small().color(theme.text_muted);
-            let plot = Plot::new(("results", spec.metric.unit(), spec.metric.name(spec.statistic).len(), spec.limit.is_some(), spec.metric == Metric::Ttft))
+            let plot = Plot::new(("results", spec.metric.name(Statistic::Mean)))
                 .allow_drag(false)
                 .allow_zoom(false)
                 .allow_scroll(false)
@@ -82,13 +83,16 @@ pub(super) fn plot_ui(
                 .show_background(false)
                 .show_crosshair(false)
                 .label_formatter(|_| None)
-                .grid_color(theme.line)
-                .grid_spacing(34.0..=120.0)
-                .custom_x_axes(vec![axis(AxisHints::new_x().label(x_label))])
+                .grid_color(theme.line.gamma_multiply(0.6))
+                .grid_spacing(8.0..=9.0)
+                .x_grid_spacer(|input| marks(input.bounds, 5))
+                .y_grid_spacer(|input| marks(input.bounds, 4))
+                .custom_x_axes(vec![axis(AxisHints::new_x().label(x_label).label_spacing(16.0..=24.0))])
                 .custom_y_axes(vec![axis(
                     AxisHints::new_y()
                         .placement(HPlacement::Left)
                         .min_thickness(38.0)
+                        .label_spacing(12.0..=16.0)
                         .formatter(|mark, _| short(mark.value)),
                 )])
                 .height(ui.available_height())
@@ -99,6 +103,7 @@ pub(super) fn plot_ui(
             });
             let painter = ui.painter().with_clip_rect(shown.response.rect);
             let to_screen = &shown.transform;
+            draw_frame(&painter, &shown.transform, theme);
             draw_limit(&painter, to_screen, spec);
             for curve in &spec.curves {
                 draw_curve(&painter, to_screen, curve, spec, hovered);
@@ -114,6 +119,18 @@ pub(super) fn plot_ui(
     .inner
 }
 
+/// Round values across an axis, as exports have them.
+fn marks((low, high): (f64, f64), count: usize) -> Vec<GridMark> {
+    let step_size = nice_step(high - low, count);
+    linear(low, high, count)
+        .into_iter()
+        .map(|tick| GridMark {
+            value: tick.value,
+            step_size,
+        })
+        .collect()
+}
+
 /// From zero; the top leaves out saturated points that would flatten the rest.
 fn bounds(spec: &PlotSpec<'_>) -> (RangeInclusive<f64>, RangeInclusive<f64>) {
     let all = || {
@@ -123,15 +140,8 @@ fn bounds(spec: &PlotSpec<'_>) -> (RangeInclusive<f64>, RangeInclusive<f64>) {
             .filter(|(p, _)| p[1].is_finite())
     };
     let right = all().map(|(p, _)| p[0]).fold(0.0, f64::max);
-    let settled = all()
-        .filter(|(_, run)| !run.summary.saturated)
-        .map(|(p, _)| p[1])
-        .fold(0.0, f64::max);
-    let highest = all().map(|(p, _)| p[1]).fold(0.0, f64::max);
-    let limit = spec.limit.filter(|l| settled == 0.0 || *l < 4.0 * settled);
-    let low = if settled > 0.0 { settled } else { highest };
-    let top = (highest.min(1.6 * low)).max(low).max(limit.unwrap_or(0.0));
-    let top = if top > 0.0 { top * 1.08 } else { 1.0 };
+    let values = all().map(|(p, run)| (p[1], run.summary.saturated));
+    let top = axis_top(values, spec.limit).unwrap_or(1.0);
     let right = if right > 0.0 { right * 1.03 } else { 1.0 };
     (0.0..=right, 0.0..=top)
 }
@@ -139,6 +149,14 @@ fn bounds(spec: &PlotSpec<'_>) -> (RangeInclusive<f64>, RangeInclusive<f64>) {
 fn position(to_screen: &PlotTransform, [x, y]: [f64; 2]) -> Option<Pos2> {
     (x.is_finite() && y.is_finite())
         .then(|| to_screen.position_from_point(&PlotPoint::new(x, y)))
+}
+
+/// The two axes as hairlines.
+fn draw_frame(painter: &Painter, to_screen: &PlotTransform, theme: &Theme) {
+    let frame = *to_screen.frame();
+    let stroke = Stroke::new(1.0, theme.text_muted.gamma_multiply(0.6));
+    painter.vline(frame.left(), frame.y_range(), stroke);
+    painter.hline(frame.x_range(), frame.bottom() - 0.5, stroke);
 }
 
 fn draw_limit(painter: &Painter, to_screen: &PlotTransform, spec: &PlotSpec<'_>) {
@@ -248,6 +266,7 @@ fn tooltip(response: Response, spec: &PlotSpec<'_>, at: Hovered) {
     let theme = spec.theme;
     response.on_hover_ui_at_pointer(|ui| {
         ui.spacing_mut().item_spacing.y = 2.0;
+        ui.spacing_mut().interact_size.y = 15.0;
         ui.horizontal(|ui| {
             crate::app::widgets::dot(ui, curve.color);
             ui.label(RichText::new(curve.name).family(style::medium()));

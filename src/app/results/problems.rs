@@ -126,7 +126,16 @@ fn place_name(design: &Design, place: &Place) -> String {
             .cluster
             .group(id)
             .map_or_else(|| id.to_string(), |g| g.name.clone()),
-        Place::Link(id) => format!("link {id}"),
+        Place::Link(id) => design.cluster.link(id).map_or_else(
+            || id.to_string(),
+            |link| {
+                let name = |id| {
+                    let group = design.cluster.group(id);
+                    group.map_or_else(|| id.to_string(), |g| g.name.clone())
+                };
+                format!("link {} – {}", name(&link.a.group), name(&link.b.group))
+            },
+        ),
         Place::Pool(id) => design
             .pool(id)
             .map_or_else(|| id.to_string(), |p| format!("pool {}", p.name)),

@@ -7,8 +7,8 @@ use crate::app::widgets::dot;
 use crate::app::{starter, style};
 use crate::jobs::CurvePoint;
 use crate::sim::Stats;
-use crate::study::{Statistic, load_value};
-use eframe::egui::{self, Align, Layout, RichText, Ui};
+use crate::study::{LoadKind, Statistic, load_value};
+use eframe::egui::{self, Align, Layout, RichText, ScrollArea, Ui};
 use egui_extras::{Column, TableBuilder};
 
 const ROW: f32 = 22.0;
@@ -27,14 +27,34 @@ pub(super) fn table_ui(ui: &mut Ui, view: &ResultsView, shown: &Shown<'_>) {
     }
     let statistic = view.statistic(shown.project());
     let heads = heads(shown, statistic);
+    ScrollArea::horizontal().auto_shrink([false, false]).show(ui, |ui| {
+        rows_ui(ui, theme, &heads, &rows, statistic);
+    });
+}
+
+fn rows_ui(
+    ui: &mut Ui,
+    theme: &Theme,
+    heads: &[(&'static str, String)],
+    rows: &[(usize, &str, &CurvePoint)],
+    statistic: Statistic,
+) {
+    ui.spacing_mut().item_spacing.x = 4.0;
+    let room = ui.available_width() - 8.0;
+    let name_width = 104.0;
+    let last_width = 58.0;
+    let rest = heads.len().saturating_sub(2).max(1);
+    #[expect(clippy::cast_precision_loss, reason = "a dozen columns")]
+    let width = ((room - name_width - last_width - 8.0) / rest as f32 - 4.0).max(48.0);
     let mut table = TableBuilder::new(ui)
         .striped(true)
         .cell_layout(Layout::right_to_left(Align::Center))
         .auto_shrink([false, false])
-        .column(Column::initial(190.0).at_least(110.0).clip(true));
-    for _ in 1..heads.len() {
-        table = table.column(Column::remainder().at_least(64.0));
+        .column(Column::exact(name_width).clip(true));
+    for _ in 0..rest {
+        table = table.column(Column::exact(width));
     }
+    table = table.column(Column::exact(last_width));
     table
         .header(34.0, |mut header| {
             for (i, (words, unit)) in heads.iter().enumerate() {
@@ -46,8 +66,8 @@ pub(super) fn table_ui(ui: &mut Ui, view: &ResultsView, shown: &Shown<'_>) {
                     };
                     ui.with_layout(layout, |ui| {
                         ui.spacing_mut().item_spacing.y = 0.0;
-                        ui.label(RichText::new(words).small().family(style::medium()));
-                        ui.label(RichText::new(*unit).small().color(theme.text_muted));
+                        ui.label(RichText::new(*words).small().family(style::medium()));
+                        ui.label(RichText::new(unit).small().color(theme.text_muted));
                     });
                 });
             }
@@ -64,7 +84,7 @@ pub(super) fn table_ui(ui: &mut Ui, view: &ResultsView, shown: &Shown<'_>) {
                 });
                 for cell in cells(point, statistic) {
                     row.col(|ui| {
-                        ui.label(RichText::new(cell));
+                        ui.label(cell);
                     });
                 }
                 row.col(|ui| saturated_ui(ui, theme, point.summary.saturated));
@@ -72,40 +92,51 @@ pub(super) fn table_ui(ui: &mut Ui, view: &ResultsView, shown: &Shown<'_>) {
         });
 }
 
-fn heads(shown: &Shown<'_>, statistic: Statistic) -> Vec<(String, &'static str)> {
+/// What the load is called over a narrow column.
+const fn load_head(load: LoadKind) -> &'static str {
+    match load {
+        LoadKind::Rate => "Rate",
+        LoadKind::Concurrency => "In flight",
+        LoadKind::TraceSpeed => "Speed",
+    }
+}
+
+/// Two lines over each column: what it is, and of what or in what unit.
+fn heads(shown: &Shown<'_>, statistic: Statistic) -> Vec<(&'static str, String)> {
+    let load = shown.load_kind();
     let mut heads = vec![
-        ("Design".to_owned(), ""),
-        (shown.load_kind().name().to_owned(), shown.load_kind().unit()),
+        ("Design", String::new()),
+        (load_head(load), load.unit().to_owned()),
     ];
-    // The median, and the number asked for beside it.
-    let second = if statistic == Statistic::P50 {
+    for latency in ["TTFT", "TPOT"] {
+        heads.push((latency, "p50 ms".to_owned()));
+        heads.push((latency, format!("{} ms", second(statistic).name())));
+    }
+    let plain = [
+        ("Served", "1/s"),
+        ("Output", "tokens/s"),
+        ("Per GPU", "tokens/s"),
+        ("Done", ""),
+        ("Failed", ""),
+        ("In flight", "at end"),
+        ("Saturated", ""),
+    ];
+    heads.extend(plain.map(|(what, unit)| (what, unit.to_owned())));
+    heads
+}
+
+/// The number beside the median: the one asked for.
+fn second(statistic: Statistic) -> Statistic {
+    if statistic == Statistic::P50 {
         Statistic::P95
     } else {
         statistic
-    };
-    for latency in ["TTFT", "TPOT"] {
-        heads.push((format!("{latency} p50"), "ms"));
-        heads.push((format!("{latency} {}", second.name()), "ms"));
     }
-    heads.extend([
-        ("Requests".to_owned(), "1/s"),
-        ("Output".to_owned(), "tokens/s"),
-        ("Output".to_owned(), "tokens/s/GPU"),
-        ("Completed".to_owned(), ""),
-        ("Failed".to_owned(), ""),
-        ("In flight".to_owned(), ""),
-        ("Saturated".to_owned(), ""),
-    ]);
-    heads
 }
 
 fn cells(point: &CurvePoint, statistic: Statistic) -> Vec<String> {
     let summary = &point.summary;
-    let second = if statistic == Statistic::P50 {
-        Statistic::P95
-    } else {
-        statistic
-    };
+    let second = second(statistic);
     let ms = |stats: &Stats, statistic: Statistic| {
         if stats.count == 0 {
             "–".to_owned()

@@ -24,6 +24,15 @@ const fn severity_word(severity: Severity) -> &'static str {
     }
 }
 
+/// The cause as a sentence: errors of other parts start small.
+fn sentence(cause: &str) -> String {
+    let mut chars = cause.chars();
+    chars
+        .next()
+        .map(|first| first.to_uppercase().chain(chars).collect())
+        .unwrap_or_default()
+}
+
 /// What was done with a card.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CardAnswer {
@@ -62,7 +71,7 @@ pub fn finding_card(ui: &mut Ui, theme: &Theme, finding: &Finding, place: Option
                 );
             }
         });
-        ui.add(Label::new(RichText::new(&finding.cause).color(theme.text)).wrap());
+        ui.add(Label::new(RichText::new(sentence(&finding.cause)).color(theme.text)).wrap());
         if let Some(repair) = &finding.repair
             && ui
                 .add(egui::Button::new(
