@@ -93,25 +93,27 @@ impl Dialog {
         let width = 440.0_f32.min(ctx.content_rect().width() - 64.0);
         let mut answer = Answer::None;
         let frame = Frame::popup(&ctx.global_style()).inner_margin(Margin::same(20));
-        let modal = Modal::new(Id::unique("dialog")).frame(frame).show(ctx, |ui| {
-            ui.set_width(width);
-            answer = match self {
-                Self::Path {
-                    purpose,
-                    text,
-                    error,
-                    focused,
-                } => path_ui(ui, theme, *purpose, text, error, focused, actions),
-                Self::Waiting { purpose } => waiting_ui(ui, theme, *purpose, actions),
-                Self::Unsaved { after } => unsaved_ui(ui, theme, document, after),
-                Self::Error {
-                    title,
-                    path,
-                    cause,
-                    purpose,
-                } => error_ui(ui, theme, title, path, cause, *purpose, actions),
-            };
-        });
+        let modal = Modal::new(Id::unique("dialog"))
+            .frame(frame)
+            .show(ctx, |ui| {
+                ui.set_width(width);
+                answer = match self {
+                    Self::Path {
+                        purpose,
+                        text,
+                        error,
+                        focused,
+                    } => path_ui(ui, theme, *purpose, text, error, focused, actions),
+                    Self::Waiting { purpose } => waiting_ui(ui, theme, *purpose, actions),
+                    Self::Unsaved { after } => unsaved_ui(ui, theme, document, after),
+                    Self::Error {
+                        title,
+                        path,
+                        cause,
+                        purpose,
+                    } => error_ui(ui, theme, title, path, cause, *purpose, actions),
+                };
+            });
         if answer == Answer::None && modal.should_close() && !matches!(self, Self::Waiting { .. }) {
             return Answer::Closed;
         }
@@ -272,9 +274,11 @@ fn error_ui(
     let mut answer = Answer::None;
     title_ui(ui, title);
     ui.add(egui::Label::new(muted(theme, path.display().to_string())).selectable(true));
-    egui::ScrollArea::vertical().max_height(220.0).show(ui, |ui| {
-        ui.add(egui::Label::new(RichText::new(cause).color(theme.error)).selectable(true));
-    });
+    egui::ScrollArea::vertical()
+        .max_height(220.0)
+        .show(ui, |ui| {
+            ui.add(egui::Label::new(RichText::new(cause).color(theme.error)).selectable(true));
+        });
     ui.label(muted(theme, "Your document is as it was."));
     buttons(ui, |ui| {
         if ui.add(primary(theme, "OK")).clicked() {

@@ -196,7 +196,9 @@ impl Files {
                 ctx.request_repaint();
             }
         };
-        let started = std::thread::Builder::new().name(name.to_owned()).spawn(work);
+        let started = std::thread::Builder::new()
+            .name(name.to_owned())
+            .spawn(work);
         // Without a thread the job was dropped; the next attempt will say so again.
         drop(started);
     }
@@ -284,7 +286,10 @@ mod tests {
 
     #[test]
     fn names_get_the_ending_once() {
-        assert_eq!(with_extension(Path::new("/a/b")), Path::new("/a/b.frontier.ron"));
+        assert_eq!(
+            with_extension(Path::new("/a/b")),
+            Path::new("/a/b.frontier.ron")
+        );
         assert_eq!(
             with_extension(Path::new("/a/b.frontier.ron")),
             Path::new("/a/b.frontier.ron")

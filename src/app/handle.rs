@@ -148,8 +148,10 @@ impl App {
             self.show(neighbour);
         }
         let undo = ctx_shortcut(UiCommand::Undo);
-        self.toasts
-            .push(Tone::Done, format!("Deleted {name} · {undo} brings it back"));
+        self.toasts.push(
+            Tone::Done,
+            format!("Deleted {name} · {undo} brings it back"),
+        );
     }
 
     /// Leaves the document, asking first if changes would be lost.
@@ -224,8 +226,11 @@ impl App {
             return;
         }
         let folder = self.path.as_deref().and_then(Path::parent);
-        self.files
-            .ask(purpose, folder.map(Path::to_owned), &self.suggested_name(purpose));
+        self.files.ask(
+            purpose,
+            folder.map(Path::to_owned),
+            &self.suggested_name(purpose),
+        );
         self.dialog = Some(Dialog::Waiting { purpose });
     }
 
@@ -287,12 +292,20 @@ impl App {
         }
     }
 
-    pub(super) fn saved(&mut self, path: PathBuf, project: &Arc<Project>, written: Result<(), String>) {
+    pub(super) fn saved(
+        &mut self,
+        path: PathBuf,
+        project: &Arc<Project>,
+        written: Result<(), String>,
+    ) {
         match written {
             Ok(()) => {
                 self.history.mark_saved(project);
                 self.recent.note(&path);
-                let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+                let name = path
+                    .file_name()
+                    .unwrap_or(path.as_os_str())
+                    .to_string_lossy();
                 self.toasts.push(Tone::Done, format!("Saved {name}"));
                 self.path = Some(path);
                 if let Some(after) = self.after_save.take() {
@@ -323,7 +336,8 @@ impl App {
                     1 => " · 1 thing was taken for granted".to_owned(),
                     n => format!(" · {n} things were taken for granted"),
                 };
-                self.toasts.push(Tone::Done, format!("Imported {name}{more}"));
+                self.toasts
+                    .push(Tone::Done, format!("Imported {name}{more}"));
             }
             Err(cause) => self.fail("Can't import the model", path, cause, Purpose::Model),
         }

@@ -124,7 +124,11 @@ impl History {
 
     fn travel(&mut self, step: Step, back: bool) -> String {
         let left = std::mem::replace(&mut self.present, step.project);
-        let trail = if back { &mut self.future } else { &mut self.past };
+        let trail = if back {
+            &mut self.future
+        } else {
+            &mut self.past
+        };
         trail.push(Step {
             label: step.label.clone(),
             project: left,

@@ -9,8 +9,8 @@
 pub mod command;
 pub mod dialogs;
 pub mod edit;
-pub mod files;
 pub mod edits;
+pub mod files;
 mod handle;
 pub mod history;
 mod inspector;

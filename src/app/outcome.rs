@@ -88,9 +88,7 @@ impl DesignOutcome {
     #[must_use]
     pub fn trouble(&self) -> Option<&str> {
         let error = self.findings.iter().find(|f| f.severity == Severity::Error);
-        error
-            .map(|f| f.cause.as_str())
-            .or(self.failure.as_deref())
+        error.map(|f| f.cause.as_str()).or(self.failure.as_deref())
     }
 }
 
@@ -317,15 +315,25 @@ mod tests {
         finish(&mut outcome, history.revision());
         assert_eq!(planned(&mut outcome, &history), 0);
 
-        history.apply(Edit::project("Rename", |p| p.designs[0].name = "x".to_owned()));
+        history.apply(Edit::project("Rename", |p| {
+            p.designs[0].name = "x".to_owned()
+        }));
         assert_eq!(planned(&mut outcome, &history), 0, "a name decides nothing");
         history.apply(Edit::project("Model", |p| {
             p.designs[1].model =
                 crate::plan::ModelRef::Preset(crate::catalog::ModelId::from_label("other"));
         }));
-        assert_eq!(planned(&mut outcome, &history), 1, "only the design that changed");
+        assert_eq!(
+            planned(&mut outcome, &history),
+            1,
+            "only the design that changed"
+        );
         history.apply(Edit::project("Seed", |p| p.workload.seed = 99));
-        assert_eq!(planned(&mut outcome, &history), 2, "the workload decides all");
+        assert_eq!(
+            planned(&mut outcome, &history),
+            2,
+            "the workload decides all"
+        );
     }
 
     #[test]

@@ -141,8 +141,7 @@ fn connect_abstract(path: &Path) -> Result<(), ()> {
     use std::os::linux::net::SocketAddrExt as _;
     use std::os::unix::ffi::OsStrExt as _;
     use std::os::unix::net::{SocketAddr, UnixStream};
-    let address =
-        SocketAddr::from_abstract_name(path.as_os_str().as_bytes()).map_err(|_| ())?;
+    let address = SocketAddr::from_abstract_name(path.as_os_str().as_bytes()).map_err(|_| ())?;
     UnixStream::connect_addr(&address).map(drop).map_err(|_| ())
 }
 
@@ -206,7 +205,10 @@ mod tests {
             dir.path(),
         );
         let text = refused.unwrap_err().to_string();
-        assert!(text.contains("wayland-0") && text.contains("X4242"), "{text}");
+        assert!(
+            text.contains("wayland-0") && text.contains("X4242"),
+            "{text}"
+        );
         for bad in ["x", ":", ":a", "localhost:70000"] {
             assert!(connect_x(bad, dir.path()).is_err(), "{bad}");
         }

@@ -25,7 +25,10 @@ pub fn palette_slot(ui: &mut Ui, view: &Inspected<'_>, tool: Tool, actions: &mut
         ui.horizontal(|ui| {
             dot(ui, view.theme.role(role));
             let on = tool == Tool::Brush(role);
-            if ui.selectable_label(on, role.map_or("Idle", Role::name)).clicked() {
+            if ui
+                .selectable_label(on, role.map_or("Idle", Role::name))
+                .clicked()
+            {
                 actions.push(Action::Tool(Tool::Brush(role)));
             }
         });
@@ -34,7 +37,8 @@ pub fn palette_slot(ui: &mut Ui, view: &Inspected<'_>, tool: Tool, actions: &mut
 
 /// Draws the canvas.
 pub fn canvas_slot(ui: &mut Ui, _canvas: &mut Canvas, view: &Inspected<'_>, actions: &mut Actions) {
-    ui.painter().rect_filled(ui.max_rect(), 0.0, view.theme.canvas);
+    ui.painter()
+        .rect_filled(ui.max_rect(), 0.0, view.theme.canvas);
     for group in &view.design.cluster.groups {
         let at = ui.max_rect().min + egui::vec2(group.position.x, group.position.y);
         let rect = egui::Rect::from_min_size(at, egui::vec2(180.0, 60.0));
@@ -48,7 +52,9 @@ pub fn canvas_slot(ui: &mut Ui, _canvas: &mut Canvas, view: &Inspected<'_>, acti
             view.theme.text,
         );
         if response.clicked() {
-            actions.push(Action::Select(Selection::one(Item::Group(group.id.clone()))));
+            actions.push(Action::Select(Selection::one(Item::Group(
+                group.id.clone(),
+            ))));
         }
     }
 }

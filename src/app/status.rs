@@ -8,7 +8,13 @@ use super::totals::Totals;
 use eframe::egui::{Align, Button, Layout, RichText, Ui};
 
 impl App {
-    pub(super) fn status_ui(&self, ui: &mut Ui, theme: &Theme, shown: &Shown<'_>, queue: &mut Vec<Action>) {
+    pub(super) fn status_ui(
+        &self,
+        ui: &mut Ui,
+        theme: &Theme,
+        shown: &Shown<'_>,
+        queue: &mut Vec<Action>,
+    ) {
         let totals = Totals::of(&self.design().cluster, &self.presets.catalog);
         let small = |words: String| RichText::new(words).small().color(theme.text_muted);
         ui.horizontal_centered(|ui| {
@@ -24,12 +30,15 @@ impl App {
                 _ => theme.error,
             };
             let words = counts.words();
-            let button = Button::new(RichText::new(words).small().color(color)).frame(false).small();
+            let button = Button::new(RichText::new(words).small().color(color))
+                .frame(false)
+                .small();
             if ui.add(button).on_hover_text("Show the problems").clicked() {
                 queue.push(Action::Results(ResultsTab::Problems));
             }
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                ui.label(small(self.zoom_text())).on_hover_text("Zoom of the drawing");
+                ui.label(small(self.zoom_text()))
+                    .on_hover_text("Zoom of the drawing");
                 ui.label(small(self.run_state(theme).1));
                 if let Some(fidelity) = fidelity(shown) {
                     ui.label(small(fidelity))

@@ -85,7 +85,11 @@ pub const fn color(rgb: Rgb) -> Color32 {
 #[must_use]
 pub fn design_color(theme: &Theme, index: usize) -> Color32 {
     let tone = palette::series(index).tone;
-    color(if theme.dark { tone.on_dark } else { tone.on_light })
+    color(if theme.dark {
+        tone.on_dark
+    } else {
+        tone.on_light
+    })
 }
 
 fn font_definitions() -> FontDefinitions {

@@ -91,7 +91,11 @@ fn typing_a_name_changes_the_document_and_undo_brings_it_back() {
     settle(&mut harness);
     harness.get_by_label("Name").type_text("Better node");
     harness.step();
-    assert_eq!(harness.state().project().designs[0].name, "One node", "not before Enter");
+    assert_eq!(
+        harness.state().project().designs[0].name,
+        "One node",
+        "not before Enter"
+    );
     harness.key_press(egui::Key::Enter);
     settle(&mut harness);
     assert_eq!(harness.state().project().designs[0].name, "Better node");
@@ -114,7 +118,9 @@ fn a_choice_in_the_inspector_changes_the_pool() {
     settle(&mut harness);
     harness.get_by_label("FP8").click();
     settle(&mut harness);
-    let weights = harness.state().project().designs[0].pools[0].precision.weights;
+    let weights = harness.state().project().designs[0].pools[0]
+        .precision
+        .weights;
     assert_eq!(weights, crate::catalog::Dtype::Fp8);
     assert_eq!(harness.state().history.undo_label(), Some("Weights in FP8"));
 }
@@ -145,7 +151,11 @@ fn designs_are_added_renamed_and_deleted_as_tabs() {
         designs.map(|d| d.name.clone()).collect()
     };
     assert_eq!(names(&harness), ["One node", "One node copy"]);
-    assert_eq!(harness.state().design().name, "One node copy", "the new one is in view");
+    assert_eq!(
+        harness.state().design().name,
+        "One node copy",
+        "the new one is in view"
+    );
 
     let id = harness.state().view.design.clone();
     harness.state_mut().view.renaming = Some((id, String::new()));
@@ -175,7 +185,11 @@ fn keys_choose_tools_but_not_while_text_is_typed() {
     settle(&mut harness);
     harness.key_press(egui::Key::V);
     settle(&mut harness);
-    assert_eq!(harness.state().view.tool, Tool::Hand, "V belongs to the text");
+    assert_eq!(
+        harness.state().view.tool,
+        Tool::Hand,
+        "V belongs to the text"
+    );
 }
 
 #[test]
@@ -227,7 +241,11 @@ fn a_path_that_names_nothing_is_refused_in_the_field() {
     harness.step();
     harness.get_by_label("Open").click();
     settle(&mut harness);
-    assert!(harness.query_by_label_contains("There is no file").is_some());
+    assert!(
+        harness
+            .query_by_label_contains("There is no file")
+            .is_some()
+    );
 }
 
 #[test]

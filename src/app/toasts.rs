@@ -2,7 +2,9 @@
 
 use super::style;
 use super::theme::{RADIUS, Theme, space};
-use eframe::egui::{self, Align2, Area, CornerRadius, Frame, Id, Margin, Order, RichText, Stroke, Vec2};
+use eframe::egui::{
+    self, Align2, Area, CornerRadius, Frame, Id, Margin, Order, RichText, Stroke, Vec2,
+};
 use std::time::Duration;
 
 /// Longest list shown; older ones give way.
@@ -57,7 +59,8 @@ impl Toasts {
             let seconds = 2.5 + toast.text.len() as f64 / 12.0;
             toast.until.get_or_insert(now + seconds);
         }
-        self.list.retain(|t| t.until.is_none_or(|until| until > now));
+        self.list
+            .retain(|t| t.until.is_none_or(|until| until > now));
         let Some(next) = self.list.iter().filter_map(|t| t.until).reduce(f64::min) else {
             return;
         };

@@ -6,12 +6,13 @@ use super::dialogs::primary;
 use super::edit::Edit;
 use super::outcome::RunNote;
 use super::theme::{RADIUS, Theme, space, text};
+use super::tool::Tool;
 use super::{starter, style};
 use crate::plan::DesignId;
 use eframe::egui::text::{LayoutJob, TextWrapping};
 use eframe::egui::{
-    self, Align, Button, CornerRadius, FontFamily, FontId, Key, Layout, Rect, RichText,
-    ScrollArea, Sense, Stroke, StrokeKind, TextEdit, Ui, pos2, vec2,
+    self, Align, Button, CornerRadius, FontFamily, FontId, Key, Layout, Rect, RichText, ScrollArea,
+    Sense, Stroke, StrokeKind, TextEdit, Ui, pos2, vec2,
 };
 
 /// The menus, top to bottom; none: a line between.
@@ -64,9 +65,7 @@ impl App {
                 ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
                     ScrollArea::horizontal()
                         .auto_shrink([false, true])
-                        .scroll_bar_visibility(
-                            egui::scroll_area::ScrollBarVisibility::AlwaysHidden,
-                        )
+                        .scroll_bar_visibility(egui::scroll_area::ScrollBarVisibility::AlwaysHidden)
                         .show(ui, |ui| {
                             self.tabs_ui(ui, theme);
                         });
@@ -76,8 +75,12 @@ impl App {
     }
 
     fn menus_ui(&mut self, ui: &mut Ui, theme: &Theme) {
-        let menus: [(&str, &[Option<UiCommand>]); 4] =
-            [("File", &FILE), ("Edit", &EDIT), ("View", &VIEW), ("Simulate", &SIMULATE)];
+        let menus: [(&str, &[Option<UiCommand>]); 4] = [
+            ("File", &FILE),
+            ("Edit", &EDIT),
+            ("View", &VIEW),
+            ("Simulate", &SIMULATE),
+        ];
         for (name, commands) in menus {
             let button = Button::new(name).frame_when_inactive(false);
             egui::containers::menu::MenuButton::from_button(button).ui(ui, |ui| {
@@ -105,7 +108,7 @@ impl App {
             UiCommand::Redo => with_label(command, self.history.redo_label()),
             _ => command.text().to_owned(),
         };
-        let mut button = Button::new(words);
+        let mut button = Button::new(words).selected(self.is_on(ui.ctx(), command));
         if let Some(keys) = command.shortcut() {
             let keys = ui.ctx().format_shortcut(&keys);
             button = button.shortcut_text(RichText::new(keys).small().color(theme.text_muted));
@@ -114,6 +117,21 @@ impl App {
         if response.on_hover_text(command.tooltip()).clicked() {
             self.actions.command(command);
             ui.close();
+        }
+    }
+
+    /// Whether a command's choice is the one in force.
+    fn is_on(&self, ctx: &egui::Context, command: UiCommand) -> bool {
+        let theme = ctx.options(|o| o.theme_preference);
+        match command {
+            UiCommand::ThemeLight => theme == egui::ThemePreference::Light,
+            UiCommand::ThemeDark => theme == egui::ThemePreference::Dark,
+            UiCommand::ThemeSystem => theme == egui::ThemePreference::System,
+            UiCommand::ToolSelect => self.view.tool == Tool::Select,
+            UiCommand::ToolHand => self.view.tool == Tool::Hand,
+            UiCommand::ToolLink => matches!(self.view.tool, Tool::Link(_)),
+            UiCommand::ToolBrush => matches!(self.view.tool, Tool::Brush(_)),
+            _ => false,
         }
     }
 
@@ -137,7 +155,10 @@ impl App {
         ui.label(RichText::new("Recent").small().color(theme.text_muted));
         let mut chosen = None;
         for path in self.recent.paths() {
-            let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+            let name = path
+                .file_name()
+                .unwrap_or(path.as_os_str())
+                .to_string_lossy();
             let row = ui.add(Button::new(name.into_owned()).truncate());
             if row.on_hover_text(path.display().to_string()).clicked() {
                 chosen = Some(path.clone());
@@ -198,7 +219,11 @@ impl App {
         let on = design.id == self.view.design;
         let color = style::design_color(theme, index);
         let letter = starter::letter(index);
-        let family = if on { style::medium() } else { FontFamily::Proportional };
+        let family = if on {
+            style::medium()
+        } else {
+            FontFamily::Proportional
+        };
         let mut job = LayoutJob::simple_singleline(
             format!("{letter} {}", design.name),
             FontId::new(text::BODY, family),
@@ -214,7 +239,11 @@ impl App {
             (false, true) => theme.card_hover,
             (false, false) => egui::Color32::TRANSPARENT,
         };
-        let edge = if on { theme.accent } else { egui::Color32::TRANSPARENT };
+        let edge = if on {
+            theme.accent
+        } else {
+            egui::Color32::TRANSPARENT
+        };
         ui.painter().rect(
             rect,
             CornerRadius::same(RADIUS),
@@ -227,10 +256,8 @@ impl App {
         let at = pos2(rect.left() + 26.0, rect.center().y - galley.size().y / 2.0);
         ui.painter().galley(at, galley, theme.text);
         if closable_here {
-            let spot = Rect::from_center_size(
-                rect.right_center() - vec2(15.0, 0.0),
-                vec2(18.0, 18.0),
-            );
+            let spot =
+                Rect::from_center_size(rect.right_center() - vec2(15.0, 0.0), vec2(18.0, 18.0));
             if close_ui(ui, theme, spot, &design.name) {
                 self.actions.push(Action::Remove(design.id.clone()));
             }
@@ -262,14 +289,18 @@ impl App {
 
     /// A field in place of the tab.
     fn rename_ui(&mut self, ui: &mut Ui, id: &DesignId) {
-        let Some((_, name)) = &mut self.view.renaming else { return };
+        let Some((_, name)) = &mut self.view.renaming else {
+            return;
+        };
         let field = ui.add(
             TextEdit::singleline(name)
                 .id_salt(("rename", id.as_str()))
                 .desired_width(160.0)
                 .char_limit(80),
         );
-        field.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Name of the design"));
+        field.widget_info(|| {
+            egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Name of the design")
+        });
         if field.lost_focus() {
             let name = name.trim().to_owned();
             let id = id.clone();
@@ -291,14 +322,18 @@ impl App {
     fn run_ui(&mut self, ui: &mut Ui, theme: &Theme) {
         let busy = self.runner.is_busy();
         let button = if busy {
-            ui.button("Cancel").on_hover_text(UiCommand::Cancel.tooltip())
+            ui.button("Cancel")
+                .on_hover_text(UiCommand::Cancel.tooltip())
         } else {
             ui.add(primary(theme, "Simulate"))
                 .on_hover_text("Every edit simulates by itself; this does it again (F5)")
         };
         if button.clicked() {
-            self.actions
-                .command(if busy { UiCommand::Cancel } else { UiCommand::Run });
+            self.actions.command(if busy {
+                UiCommand::Cancel
+            } else {
+                UiCommand::Run
+            });
         }
         let (color, words) = self.run_state(theme);
         let font = FontId::proportional(text::SMALL);
@@ -306,7 +341,8 @@ impl App {
         let size = vec2(galley.size().x + 34.0, ui.spacing().interact_size.y);
         let (rect, _) = ui.allocate_exact_size(size, Sense::hover());
         let fill = color.gamma_multiply(if theme.dark { 0.16 } else { 0.10 });
-        ui.painter().rect_filled(rect, CornerRadius::same(RADIUS), fill);
+        ui.painter()
+            .rect_filled(rect, CornerRadius::same(RADIUS), fill);
         ui.painter()
             .circle_filled(rect.left_center() + vec2(13.0, 0.0), 4.0, color);
         let at = pos2(rect.left() + 23.0, rect.center().y - galley.size().y / 2.0);
@@ -355,7 +391,11 @@ fn close_ui(ui: &mut Ui, theme: &Theme, spot: Rect, name: &str) -> bool {
     let response = ui
         .interact(spot, ui.scope_id().with(("close", name)), Sense::click())
         .on_hover_text("Delete this design (undo brings it back)");
-    let color = if response.hovered() { theme.text } else { theme.text_muted };
+    let color = if response.hovered() {
+        theme.text
+    } else {
+        theme.text_muted
+    };
     let (centre, arm) = (spot.center(), 3.5);
     for way in [vec2(arm, arm), vec2(arm, -arm)] {
         ui.painter()

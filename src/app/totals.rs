@@ -22,7 +22,10 @@ impl Totals {
     pub fn of(cluster: &Cluster, catalog: &Catalog) -> Self {
         let mut totals = Self::default();
         for group in &cluster.groups {
-            let own = group.overrides.iter().filter(|(i, o)| **i < group.count && o.kind.is_some());
+            let own = group
+                .overrides
+                .iter()
+                .filter(|(i, o)| **i < group.count && o.kind.is_some());
             let mut plain = u64::from(group.count);
             for (instance, _) in own {
                 plain = plain.saturating_sub(1);

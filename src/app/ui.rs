@@ -35,7 +35,9 @@ impl eframe::App for App {
 impl App {
     fn panels_ui(&mut self, ui: &mut Ui, theme: &Theme) {
         let frame = |fill: egui::Color32, x: i8, y: i8| {
-            Frame::new().fill(fill).inner_margin(Margin::symmetric(x, y))
+            Frame::new()
+                .fill(fill)
+                .inner_margin(Margin::symmetric(x, y))
         };
         Panel::top("top")
             .exact_size(44.0)
@@ -74,7 +76,9 @@ impl App {
             .size_range(150.0..=(width * 0.3).max(151.0))
             .resizable(true)
             .frame(frame(theme.panel, 10, 8))
-            .show(ui, |ui| palette_slot(ui, &inspected, self.view.tool, &mut actions));
+            .show(ui, |ui| {
+                palette_slot(ui, &inspected, self.view.tool, &mut actions)
+            });
         Panel::right("inspector")
             .default_size(316.0)
             .size_range(270.0..=(width * 0.45).max(271.0))
@@ -90,7 +94,9 @@ impl App {
             .show(ui, |ui| results_ui(ui, &mut results, &shown, &mut actions));
         CentralPanel::default()
             .frame(Frame::new().fill(theme.canvas))
-            .show(ui, |ui| canvas_slot(ui, &mut canvas, &inspected, &mut actions));
+            .show(ui, |ui| {
+                canvas_slot(ui, &mut canvas, &inspected, &mut actions)
+            });
 
         drop(shown);
         for action in queue {
@@ -102,7 +108,9 @@ impl App {
     }
 
     fn dialog_ui(&mut self, ctx: &egui::Context, theme: &Theme) {
-        let Some(mut dialog) = self.dialog.take() else { return };
+        let Some(mut dialog) = self.dialog.take() else {
+            return;
+        };
         let name = self.document_name();
         let answer = dialog.ui(ctx, theme, &name, &mut self.actions);
         self.dialog = Some(dialog);
@@ -126,7 +134,10 @@ impl App {
             .iter()
             .enumerate()
             .map(|(index, design)| {
-                let points = self.outcome.design(&design.id).map_or(&[][..], |o| o.shown().0);
+                let points = self
+                    .outcome
+                    .design(&design.id)
+                    .map_or(&[][..], |o| o.shown().0);
                 CurveSeries {
                     name: format!("{} {}", super::starter::letter(index), design.name),
                     points: points

@@ -2,9 +2,7 @@
 //! The window and the command line export the same through here.
 
 use crate::project::Slo;
-use crate::report::{
-    Axis, Cell, Column, Figure, Mark, Panel, ReportError, Series, Table,
-};
+use crate::report::{Axis, Cell, Column, Figure, Mark, Panel, ReportError, Series, Table};
 use crate::sim::{Stats, Summary};
 use crate::workload::{Arrivals, Load};
 use std::sync::Arc;
@@ -265,7 +263,9 @@ fn panel(series: &[CurveSeries], look: &CurveLook, metric: Metric) -> Panel {
     );
     panel.y.range = range(series, look, metric);
     if let Some(limit) = look.slo.as_ref().and_then(|slo| metric.limit(slo)) {
-        panel.marks.push(Mark::limit(limit, format!("SLO {limit:.0} ms")));
+        panel
+            .marks
+            .push(Mark::limit(limit, format!("SLO {limit:.0} ms")));
     }
     panel
 }
@@ -284,10 +284,7 @@ fn range(series: &[CurveSeries], look: &CurveLook, metric: Metric) -> Option<[f6
 /// long: neither may flatten the rest. So the axis ends a little above the highest unsaturated
 /// value or the limit, and at most at four times the limit. None: there is nothing to show.
 #[must_use]
-pub fn axis_top(
-    values: impl Iterator<Item = (f64, bool)>,
-    limit: Option<f64>,
-) -> Option<f64> {
+pub fn axis_top(values: impl Iterator<Item = (f64, bool)>, limit: Option<f64>) -> Option<f64> {
     let (mut settled, mut highest, mut lowest) = (0.0_f64, 0.0_f64, f64::INFINITY);
     for (value, saturated) in values.filter(|(value, _)| value.is_finite()) {
         highest = highest.max(value);
@@ -387,7 +384,12 @@ pub fn curve_table(series: &[CurveSeries], load: LoadKind) -> Result<Table, Repo
 
 fn row(design: &str, load: f64, summary: &Summary) -> Vec<Cell> {
     let mut cells = vec![Cell::Text(design.to_owned()), Cell::Number(load)];
-    for stats in [&summary.ttft_s, &summary.tpot_s, &summary.itl_s, &summary.e2e_s] {
+    for stats in [
+        &summary.ttft_s,
+        &summary.tpot_s,
+        &summary.itl_s,
+        &summary.e2e_s,
+    ] {
         for statistic in Statistic::ALL {
             cells.push(if stats.count == 0 {
                 Cell::Empty

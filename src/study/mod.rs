@@ -3,6 +3,6 @@
 mod figure;
 
 pub use figure::{
-    CurveLook, CurveSeries, axis_top, LoadKind, Metric, Statistic, curve_figure, curve_table, load_value,
-    provenance_line,
+    CurveLook, CurveSeries, LoadKind, Metric, Statistic, axis_top, curve_figure, curve_table,
+    load_value, provenance_line,
 };

@@ -19,13 +19,23 @@ pub(super) fn design_ui(ui: &mut Ui, view: &Inspected<'_>, actions: &mut Actions
     title_ui(ui, theme, Some(color), &format!("Design {letter}"), "");
     totals_ui(ui, view);
     let name = rows.field(ui, "Name", "", |ui| {
-        let typed = text_field(ui, theme, &format!("{}/name", view.design.id), &view.design.name);
+        let typed = text_field(
+            ui,
+            theme,
+            &format!("{}/name", view.design.id),
+            &view.design.name,
+        );
         (typed.value, typed.response)
     });
     if let Some(name) = name {
-        view.edit(actions, format!("Name the design {name}"), None, move |design| {
-            design.name = name;
-        });
+        view.edit(
+            actions,
+            format!("Name the design {name}"),
+            None,
+            move |design| {
+                design.name = name;
+            },
+        );
     }
     model::model_ui(ui, view, actions);
     section(ui, theme, "Pools");
@@ -43,12 +53,21 @@ pub(super) fn design_ui(ui: &mut Ui, view: &Inspected<'_>, actions: &mut Actions
     findings_ui(
         ui,
         view,
-        |place| matches!(place, Place::Design | Place::Model | Place::Workload | Place::Service(_)),
+        |place| {
+            matches!(
+                place,
+                Place::Design | Place::Model | Place::Workload | Place::Service(_)
+            )
+        },
         actions,
     );
     ui.add_space(space::S);
     ui.horizontal(|ui| {
-        if ui.button("Duplicate").on_hover_text(UiCommand::DuplicateDesign.tooltip()).clicked() {
+        if ui
+            .button("Duplicate")
+            .on_hover_text(UiCommand::DuplicateDesign.tooltip())
+            .clicked()
+        {
             actions.command(UiCommand::DuplicateDesign);
         }
         if view.project.designs.len() > 1
@@ -130,7 +149,11 @@ fn pool_row(ui: &mut Ui, view: &Inspected<'_>, pool: &Pool, actions: &mut Action
 
 fn row_frame(theme: &Theme, hovered: bool) -> Frame {
     Frame::new()
-        .fill(if hovered { theme.card_hover } else { theme.card })
+        .fill(if hovered {
+            theme.card_hover
+        } else {
+            theme.card
+        })
         .stroke(Stroke::new(1.0, theme.line))
         .corner_radius(CornerRadius::same(RADIUS))
         .inner_margin(Margin::symmetric(10, 7))

@@ -2,7 +2,9 @@
 
 use super::{Inspected, pool::edit};
 use crate::app::command::Actions;
-use crate::app::widgets::{Rows, choice, count_field, number_field, section, text_field, typed_field};
+use crate::app::widgets::{
+    Rows, choice, count_field, number_field, section, text_field, typed_field,
+};
 use crate::plan::{Engine, FirstToken, Pool};
 use crate::units::Seconds;
 use eframe::egui::{Response, Ui};
@@ -20,7 +22,13 @@ pub(super) fn engine_ui(ui: &mut Ui, view: &Inspected<'_>, pool: &Pool, actions:
         (typed.value, typed.response)
     });
     if let Some(version) = version {
-        edit(view, pool, actions, format!("version {version}"), move |p| p.engine.version = version);
+        edit(
+            view,
+            pool,
+            actions,
+            format!("version {version}"),
+            move |p| p.engine.version = version,
+        );
     }
     let mut count = |ui: &mut Ui, name: &'static str, help, now: u32, range, set: Set| {
         let changed = rows.field(ui, name, help, |ui| small_count(ui, now, range));
@@ -71,7 +79,10 @@ pub(super) fn engine_ui(ui: &mut Ui, view: &Inspected<'_>, pool: &Pool, actions:
             let mut on = engine.enable_chunked_prefill;
             let words = if on { "on" } else { "off" };
             let response = ui.checkbox(&mut on, words);
-            ((on != engine.enable_chunked_prefill).then_some(on), response)
+            (
+                (on != engine.enable_chunked_prefill).then_some(on),
+                response,
+            )
         },
     );
     if let Some(on) = chunked {
@@ -85,9 +96,15 @@ pub(super) fn engine_ui(ui: &mut Ui, view: &Inspected<'_>, pool: &Pool, actions:
         (typed.value, typed.response)
     });
     if let Some(time) = host {
-        edit(view, pool, actions, format!("Host step time {time}"), move |p| {
-            p.engine.host_step_time = time;
-        });
+        edit(
+            view,
+            pool,
+            actions,
+            format!("Host step time {time}"),
+            move |p| {
+                p.engine.host_step_time = time;
+            },
+        );
     }
     let first = rows.field(
         ui,
@@ -107,7 +124,9 @@ pub(super) fn engine_ui(ui: &mut Ui, view: &Inspected<'_>, pool: &Pool, actions:
         },
     );
     if let Some(first) = first {
-        edit(view, pool, actions, "First token", move |p| p.engine.first_token = first);
+        edit(view, pool, actions, "First token", move |p| {
+            p.engine.first_token = first
+        });
     }
 }
 
@@ -123,11 +142,16 @@ fn scrub(
 ) {
     let id = pool.id.clone();
     let key = format!("{id}/{name}");
-    view.edit(actions, format!("Change {name}"), Some(key), move |design| {
-        if let Some(pool) = design.pool_mut(&id) {
-            set(&mut pool.engine);
-        }
-    });
+    view.edit(
+        actions,
+        format!("Change {name}"),
+        Some(key),
+        move |design| {
+            if let Some(pool) = design.pool_mut(&id) {
+                set(&mut pool.engine);
+            }
+        },
+    );
 }
 
 fn small_count(ui: &mut Ui, now: u32, range: RangeInclusive<u32>) -> (Option<u32>, Response) {
@@ -175,6 +199,8 @@ fn blocks_ui(
         },
     );
     if let Some(blocks) = changed {
-        scrub(view, pool, actions, "num_gpu_blocks", move |e| e.num_gpu_blocks = blocks);
+        scrub(view, pool, actions, "num_gpu_blocks", move |e| {
+            e.num_gpu_blocks = blocks
+        });
     }
 }

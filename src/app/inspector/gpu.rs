@@ -9,7 +9,12 @@ use crate::app::widgets::{Rows, hint, section};
 use crate::cluster::GpuAddress;
 use eframe::egui::Ui;
 
-pub(super) fn gpu_ui(ui: &mut Ui, view: &Inspected<'_>, address: &GpuAddress, actions: &mut Actions) {
+pub(super) fn gpu_ui(
+    ui: &mut Ui,
+    view: &Inspected<'_>,
+    address: &GpuAddress,
+    actions: &mut Actions,
+) {
     let theme = view.theme;
     let rows = Rows::new(theme);
     let group = view.design.cluster.group(&address.group);
@@ -30,7 +35,11 @@ pub(super) fn gpu_ui(ui: &mut Ui, view: &Inspected<'_>, address: &GpuAddress, ac
             jump_ui(ui, theme, &words, Item::Pool(pool.id.clone()), actions);
         }
         None => {
-            hint(ui, theme, "Idle: it is in no pool. Paint a role on it with the brush.");
+            hint(
+                ui,
+                theme,
+                "Idle: it is in no pool. Paint a role on it with the brush.",
+            );
         }
     }
     if let Some(group) = group {

@@ -4,7 +4,9 @@ use super::{Inspected, findings_ui, jump_ui, title_ui};
 use crate::app::command::{Actions, UiCommand};
 use crate::app::selection::Item;
 use crate::app::theme::{Theme, space};
-use crate::app::widgets::{Rows, choice, count_field, number_field, section, text_field, typed_field};
+use crate::app::widgets::{
+    Rows, choice, count_field, number_field, section, text_field, typed_field,
+};
 use crate::catalog::{Catalog, Dtype, Gpu, NodeTypeId, ScaleUpKind, Source, SwitchTypeId};
 use crate::cluster::{DomainKind, Group, GroupKind, MAX_INSTANCES};
 use crate::plan::Place;
@@ -27,15 +29,27 @@ pub(super) fn group_ui(ui: &mut Ui, view: &Inspected<'_>, group: &Group, actions
         (typed.value, typed.response)
     });
     if let Some(name) = name {
-        edit(view, group, actions, format!("Name it {name}"), None, move |g| g.name = name);
+        edit(
+            view,
+            group,
+            actions,
+            format!("Name it {name}"),
+            None,
+            move |g| g.name = name,
+        );
     }
     kind_field(ui, view, group, &rows, actions);
-    let count = rows.field(ui, "Count", "How many of them; numbering never changes", |ui| {
-        count_field(ui, u64::from(group.count), 1..=u64::from(MAX_INSTANCES))
-    });
+    let count = rows.field(
+        ui,
+        "Count",
+        "How many of them; numbering never changes",
+        |ui| count_field(ui, u64::from(group.count), 1..=u64::from(MAX_INSTANCES)),
+    );
     if let Some(count) = count.and_then(|n| u32::try_from(n).ok()) {
         let label = format!("{count} × {}", group.name);
-        edit(view, group, actions, label, Some("count"), move |g| g.count = count);
+        edit(view, group, actions, label, Some("count"), move |g| {
+            g.count = count
+        });
     }
     for (axis, now) in [("X", group.position.x), ("Y", group.position.y)] {
         let moved = rows.field(ui, axis, "Where it is drawn", |ui| {
@@ -65,10 +79,18 @@ pub(super) fn group_ui(ui: &mut Ui, view: &Inspected<'_>, group: &Group, actions
             jump_ui(ui, theme, &words, Item::Pool(pool.id.clone()), actions);
         }
     }
-    findings_ui(ui, view, |place| *place == Place::Group(group.id.clone()), actions);
+    findings_ui(
+        ui,
+        view,
+        |place| *place == Place::Group(group.id.clone()),
+        actions,
+    );
     facts_ui(ui, theme, &group.kind, view.catalog);
     ui.add_space(space::S);
-    if ui.button(RichText::new("Delete").color(theme.error)).clicked() {
+    if ui
+        .button(RichText::new("Delete").color(theme.error))
+        .clicked()
+    {
         actions.command(UiCommand::DeleteSelection);
     }
 }
@@ -93,12 +115,18 @@ fn edit(
 /// A kind's name for people.
 pub(super) fn kind_name(kind: &GroupKind, catalog: &Catalog) -> String {
     match kind {
-        GroupKind::Node(id) => catalog.node(id).map_or_else(|| id.to_string(), |n| n.name.clone()),
-        GroupKind::Gpu(id) => catalog.gpu(id).map_or_else(|| id.to_string(), |g| g.name.clone()),
-        GroupKind::Nic(id) => catalog.nic(id).map_or_else(|| id.to_string(), |n| n.name.clone()),
-        GroupKind::Switch(id) => {
-            catalog.switch(id).map_or_else(|| id.to_string(), |s| s.name.clone())
-        }
+        GroupKind::Node(id) => catalog
+            .node(id)
+            .map_or_else(|| id.to_string(), |n| n.name.clone()),
+        GroupKind::Gpu(id) => catalog
+            .gpu(id)
+            .map_or_else(|| id.to_string(), |g| g.name.clone()),
+        GroupKind::Nic(id) => catalog
+            .nic(id)
+            .map_or_else(|| id.to_string(), |n| n.name.clone()),
+        GroupKind::Switch(id) => catalog
+            .switch(id)
+            .map_or_else(|| id.to_string(), |s| s.name.clone()),
         GroupKind::Domain { kind, .. } => domain_name(*kind),
         GroupKind::Ocs { .. } => "Optical circuit switch".to_owned(),
     }
@@ -114,19 +142,39 @@ fn domain_name(kind: DomainKind) -> String {
     }
 }
 
-fn kind_field(ui: &mut Ui, view: &Inspected<'_>, group: &Group, rows: &Rows<'_>, actions: &mut Actions) {
+fn kind_field(
+    ui: &mut Ui,
+    view: &Inspected<'_>,
+    group: &Group,
+    rows: &Rows<'_>,
+    actions: &mut Actions,
+) {
     let catalog = view.catalog;
     let others: Vec<GroupKind> = match &group.kind {
-        GroupKind::Node(_) => catalog.nodes().map(|n| GroupKind::Node(NodeTypeId::clone(&n.id))).collect(),
-        GroupKind::Gpu(_) => catalog.gpus().map(|g| GroupKind::Gpu(g.id.clone())).collect(),
-        GroupKind::Nic(_) => catalog.nics().map(|n| GroupKind::Nic(n.id.clone())).collect(),
-        GroupKind::Switch(_) => {
-            catalog.switches().map(|s| GroupKind::Switch(SwitchTypeId::clone(&s.id))).collect()
+        GroupKind::Node(_) => catalog
+            .nodes()
+            .map(|n| GroupKind::Node(NodeTypeId::clone(&n.id)))
+            .collect(),
+        GroupKind::Gpu(_) => catalog
+            .gpus()
+            .map(|g| GroupKind::Gpu(g.id.clone()))
+            .collect(),
+        GroupKind::Nic(_) => catalog
+            .nics()
+            .map(|n| GroupKind::Nic(n.id.clone()))
+            .collect(),
+        GroupKind::Switch(_) => catalog
+            .switches()
+            .map(|s| GroupKind::Switch(SwitchTypeId::clone(&s.id)))
+            .collect(),
+        GroupKind::Domain { .. } | GroupKind::Ocs { .. } => {
+            return rate_field(ui, view, group, rows, actions);
         }
-        GroupKind::Domain { .. } | GroupKind::Ocs { .. } => return rate_field(ui, view, group, rows, actions),
     };
     let chosen = rows.field(ui, "Type", "Numbers come from the catalog", |ui| {
-        choice(ui, (group.id.as_str(), "kind"), &group.kind, &others, |k| kind_name(k, catalog))
+        choice(ui, (group.id.as_str(), "kind"), &group.kind, &others, |k| {
+            kind_name(k, catalog)
+        })
     });
     if let Some(kind) = chosen {
         let label = format!("Make it {}", kind_name(&kind, catalog));
@@ -135,7 +183,13 @@ fn kind_field(ui: &mut Ui, view: &Inspected<'_>, group: &Group, rows: &Rows<'_>,
 }
 
 /// Rate of a domain's member or an optical switch's port.
-fn rate_field(ui: &mut Ui, view: &Inspected<'_>, group: &Group, rows: &Rows<'_>, actions: &mut Actions) {
+fn rate_field(
+    ui: &mut Ui,
+    view: &Inspected<'_>,
+    group: &Group,
+    rows: &Rows<'_>,
+    actions: &mut Actions,
+) {
     let (GroupKind::Domain { rate, .. } | GroupKind::Ocs { rate, .. }) = &group.kind else {
         return;
     };
@@ -145,11 +199,18 @@ fn rate_field(ui: &mut Ui, view: &Inspected<'_>, group: &Group, rows: &Rows<'_>,
         (typed.value, typed.response)
     });
     if let Some(new) = typed {
-        edit(view, group, actions, format!("Rate {new}"), None, move |g| {
-            if let GroupKind::Domain { rate, .. } | GroupKind::Ocs { rate, .. } = &mut g.kind {
-                *rate = new;
-            }
-        });
+        edit(
+            view,
+            group,
+            actions,
+            format!("Rate {new}"),
+            None,
+            move |g| {
+                if let GroupKind::Domain { rate, .. } | GroupKind::Ocs { rate, .. } = &mut g.kind {
+                    *rate = new;
+                }
+            },
+        );
     }
 }
 
@@ -189,7 +250,11 @@ fn facts_ui(ui: &mut Ui, theme: &Theme, kind: &GroupKind, catalog: &Catalog) {
         GroupKind::Switch(id) => {
             if let Some(switch) = catalog.switch(id) {
                 section(ui, theme, &switch.name);
-                rows.fact(ui, "Ports", format!("{} × {}", switch.ports, switch.port_rate));
+                rows.fact(
+                    ui,
+                    "Ports",
+                    format!("{} × {}", switch.ports, switch.port_rate),
+                );
                 rows.fact(ui, "Latency", switch.latency.to_string());
                 rows.fact(ui, "Power", switch.power.to_string());
                 sources_ui(ui, theme, "switch", &switch.sources);
@@ -203,7 +268,11 @@ fn facts_ui(ui: &mut Ui, theme: &Theme, kind: &GroupKind, catalog: &Catalog) {
 /// A GPU's datasheet.
 pub(super) fn gpu_facts_ui(ui: &mut Ui, theme: &Theme, gpu: &Gpu) {
     let rows = Rows::new(theme);
-    rows.fact(ui, "Memory", format!("{:.1} GiB at {}", gpu.memory.gib(), gpu.bandwidth));
+    rows.fact(
+        ui,
+        "Memory",
+        format!("{:.1} GiB at {}", gpu.memory.gib(), gpu.bandwidth),
+    );
     let peaks: Vec<String> = [Dtype::Bf16, Dtype::Fp8, Dtype::Int8, Dtype::Fp4]
         .into_iter()
         .filter(|d| gpu.peaks.has(*d))
@@ -218,7 +287,11 @@ pub(super) fn gpu_facts_ui(ui: &mut Ui, theme: &Theme, gpu: &Gpu) {
     rows.fact(ui, "Scale-up", format!("{}, {wiring}", gpu.scale_up));
     rows.fact(ui, "PCIe", gpu.pcie.to_string());
     rows.fact(ui, "Power", gpu.power.to_string());
-    rows.fact(ui, "Price", format!("${:.2}/h ({})", gpu.price.per_hour.get(), gpu.price.date));
+    rows.fact(
+        ui,
+        "Price",
+        format!("${:.2}/h ({})", gpu.price.per_hour.get(), gpu.price.date),
+    );
     sources_ui(ui, theme, "gpu", &gpu.sources);
 }
 

@@ -22,40 +22,90 @@ pub(super) fn link_ui(ui: &mut Ui, view: &Inspected<'_>, link: &LinkBundle, acti
         &format!("{} link, {a} to {b}", link.kind.name()),
     );
     let kind = rows.field(ui, "Kind", "What it is made of", |ui| {
-        choice(ui, (link.id.as_str(), "kind"), &link.kind, &LinkKind::ALL, |k| k.name().to_owned())
+        choice(
+            ui,
+            (link.id.as_str(), "kind"),
+            &link.kind,
+            &LinkKind::ALL,
+            |k| k.name().to_owned(),
+        )
     });
     if let Some(kind) = kind {
-        edit(view, link, actions, format!("Make it {}", kind.name()), None, move |l| l.kind = kind);
+        edit(
+            view,
+            link,
+            actions,
+            format!("Make it {}", kind.name()),
+            None,
+            move |l| l.kind = kind,
+        );
     }
     let count = rows.field(ui, "Count", "Parallel links (see wiring)", |ui| {
         count_field(ui, u64::from(link.count), 1..=u64::from(MAX_PARALLEL))
     });
     if let Some(count) = count.and_then(|n| u32::try_from(n).ok()) {
-        edit(view, link, actions, format!("{count} links"), Some("count"), move |l| l.count = count);
+        edit(
+            view,
+            link,
+            actions,
+            format!("{count} links"),
+            Some("count"),
+            move |l| l.count = count,
+        );
     }
-    let rate = rows.field(ui, "Rate", "Of one link, one direction: 400 Gb/s, 50 GB/s, 400G", |ui| {
-        let typed = typed_field::<ByteRate>(ui, theme, &format!("{}/rate", link.id), link.rate);
-        (typed.value, typed.response)
-    });
+    let rate = rows.field(
+        ui,
+        "Rate",
+        "Of one link, one direction: 400 Gb/s, 50 GB/s, 400G",
+        |ui| {
+            let typed = typed_field::<ByteRate>(ui, theme, &format!("{}/rate", link.id), link.rate);
+            (typed.value, typed.response)
+        },
+    );
     if let Some(rate) = rate {
-        edit(view, link, actions, format!("Rate {rate}"), None, move |l| l.rate = rate);
+        edit(
+            view,
+            link,
+            actions,
+            format!("Rate {rate}"),
+            None,
+            move |l| l.rate = rate,
+        );
     }
-    let latency = rows.field(ui, "Latency", "Of one link, software included: 2 us", |ui| {
-        let typed = typed_field::<Seconds>(ui, theme, &format!("{}/latency", link.id), link.latency);
-        (typed.value, typed.response)
-    });
+    let latency = rows.field(
+        ui,
+        "Latency",
+        "Of one link, software included: 2 us",
+        |ui| {
+            let typed =
+                typed_field::<Seconds>(ui, theme, &format!("{}/latency", link.id), link.latency);
+            (typed.value, typed.response)
+        },
+    );
     if let Some(latency) = latency {
-        edit(view, link, actions, format!("Latency {latency}"), None, move |l| l.latency = latency);
+        edit(
+            view,
+            link,
+            actions,
+            format!("Latency {latency}"),
+            None,
+            move |l| l.latency = latency,
+        );
     }
-    let wiring = rows.field(ui, "Wiring", "How the instances of the two ends meet", |ui| {
-        choice(
-            ui,
-            (link.id.as_str(), "wiring"),
-            &link.wiring,
-            &[Wiring::All, Wiring::Pairwise, Wiring::Rails],
-            |w| wiring_name(*w).to_owned(),
-        )
-    });
+    let wiring = rows.field(
+        ui,
+        "Wiring",
+        "How the instances of the two ends meet",
+        |ui| {
+            choice(
+                ui,
+                (link.id.as_str(), "wiring"),
+                &link.wiring,
+                &[Wiring::All, Wiring::Pairwise, Wiring::Rails],
+                |w| wiring_name(*w).to_owned(),
+            )
+        },
+    );
     if let Some(wiring) = wiring {
         let label = format!("Wire {}", wiring_name(wiring));
         edit(view, link, actions, label, None, move |l| l.wiring = wiring);
@@ -66,9 +116,17 @@ pub(super) fn link_ui(ui: &mut Ui, view: &Inspected<'_>, link: &LinkBundle, acti
         let words = port_name(view, port);
         jump_ui(ui, theme, &words, Item::Group(port.group.clone()), actions);
     }
-    findings_ui(ui, view, |place| *place == Place::Link(link.id.clone()), actions);
+    findings_ui(
+        ui,
+        view,
+        |place| *place == Place::Link(link.id.clone()),
+        actions,
+    );
     ui.add_space(space::S);
-    if ui.button(RichText::new("Delete").color(theme.error)).clicked() {
+    if ui
+        .button(RichText::new("Delete").color(theme.error))
+        .clicked()
+    {
         actions.command(UiCommand::DeleteSelection);
     }
 }

@@ -15,7 +15,13 @@ pub(super) fn many_ui(ui: &mut Ui, view: &Inspected<'_>, actions: &mut Actions) 
     let theme = view.theme;
     let rows = Rows::new(theme);
     let items = &view.selection.items;
-    title_ui(ui, theme, None, &format!("{} things", items.len()), "selected");
+    title_ui(
+        ui,
+        theme,
+        None,
+        &format!("{} things", items.len()),
+        "selected",
+    );
     let count = |test: fn(&Item) -> bool| items.iter().filter(|i| test(i)).count();
     for (words, n) in [
         ("Groups", count(|i| matches!(i, Item::Group(_)))),
@@ -58,7 +64,10 @@ pub(super) fn many_ui(ui: &mut Ui, view: &Inspected<'_>, actions: &mut Actions) 
         }
     }
     ui.add_space(space::S);
-    if ui.button(RichText::new("Delete").color(theme.error)).clicked() {
+    if ui
+        .button(RichText::new("Delete").color(theme.error))
+        .clicked()
+    {
         actions.command(UiCommand::DeleteSelection);
     }
 }

@@ -40,7 +40,10 @@ pub fn bar_ui(ui: &mut Ui, theme: &Theme, role: Role, budget: &MemoryBudget, hei
     for (index, term) in budget.terms.iter().enumerate() {
         let part = piece(term.bytes, term_color(theme, index, budget.terms.len()));
         if pointer.is_some_and(|p| part.contains(p)) {
-            under = Some((format!("{} · {}", term.name, gib(term.bytes)), term.formula.clone()));
+            under = Some((
+                format!("{} · {}", term.name, gib(term.bytes)),
+                term.formula.clone(),
+            ));
         }
     }
     let kv = piece(budget.kv, theme.role(Some(role)));
@@ -111,7 +114,11 @@ pub fn legend_ui(ui: &mut Ui, theme: &Theme, role: Role, budget: &MemoryBudget) 
         match budget.shortfall {
             Some(missing) => {
                 let words = format!("{} more than the GPU has", gib(missing));
-                ui.label(RichText::new(words).color(theme.error).family(style::medium()));
+                ui.label(
+                    RichText::new(words)
+                        .color(theme.error)
+                        .family(style::medium()),
+                );
             }
             None => {
                 ui.label(

@@ -59,7 +59,9 @@ fn picker_ui(ui: &mut Ui, view: &Inspected<'_>, actions: &mut Actions) {
                 (
                     RichText::new(&model.name),
                     egui::Atom::grow(),
-                    RichText::new(size_text(model)).small().color(view.theme.text_muted),
+                    RichText::new(size_text(model))
+                        .small()
+                        .color(view.theme.text_muted),
                 ),
             )
             .min_size(egui::vec2(ui.available_width(), 0.0));
@@ -75,7 +77,11 @@ fn picker_ui(ui: &mut Ui, view: &Inspected<'_>, actions: &mut Actions) {
             }
         }
         if !any {
-            hint(ui, view.theme, "No model of that name. Import its config.json.");
+            hint(
+                ui,
+                view.theme,
+                "No model of that name. Import its config.json.",
+            );
         }
     });
     ui.separator();
@@ -151,8 +157,14 @@ pub(super) fn precision_ui(
     actions: &mut Actions,
 ) {
     const PLACES: [(&str, &str); 3] = [
-        ("Weights", "Linear and expert weights; embedding, LM head and router stay BF16"),
-        ("Activations", "Inputs of the GEMMs; the wider of weights and activations sets their rate"),
+        (
+            "Weights",
+            "Linear and expert weights; embedding, LM head and router stay BF16",
+        ),
+        (
+            "Activations",
+            "Inputs of the GEMMs; the wider of weights and activations sets their rate",
+        ),
         ("KV cache", "Keys and values kept for every token"),
     ];
     let rows = Rows::new(view.theme);
@@ -178,16 +190,21 @@ pub(super) fn precision_ui(
         });
         if let Some(dtype) = chosen {
             let id = pool.id.clone();
-            view.edit(actions, format!("{words} in {}", dtype.name()), None, move |design| {
-                if let Some(pool) = design.pool_mut(&id) {
-                    let formats = &mut pool.precision;
-                    match place {
-                        0 => formats.weights = dtype,
-                        1 => formats.activations = dtype,
-                        _ => formats.kv = dtype,
+            view.edit(
+                actions,
+                format!("{words} in {}", dtype.name()),
+                None,
+                move |design| {
+                    if let Some(pool) = design.pool_mut(&id) {
+                        let formats = &mut pool.precision;
+                        match place {
+                            0 => formats.weights = dtype,
+                            1 => formats.activations = dtype,
+                            _ => formats.kv = dtype,
+                        }
                     }
-                }
-            });
+                },
+            );
         }
     }
 }

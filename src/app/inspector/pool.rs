@@ -30,10 +30,18 @@ pub(super) fn pool_ui(ui: &mut Ui, view: &Inspected<'_>, pool: &Pool, actions: &
         (typed.value, typed.response)
     });
     if let Some(name) = name {
-        edit(view, pool, actions, format!("Name the pool {name}"), move |p| p.name = name);
+        edit(
+            view,
+            pool,
+            actions,
+            format!("Name the pool {name}"),
+            move |p| p.name = name,
+        );
     }
     let role = rows.field(ui, "Role", "What its GPUs do", |ui| {
-        choice(ui, key("role"), &pool.role, &Role::ALL, |r| r.name().to_owned())
+        choice(ui, key("role"), &pool.role, &Role::ALL, |r| {
+            r.name().to_owned()
+        })
     });
     if let Some(role) = role {
         let label = format!("Role {}", role.name());
@@ -45,7 +53,12 @@ pub(super) fn pool_ui(ui: &mut Ui, view: &Inspected<'_>, pool: &Pool, actions: &
     section(ui, theme, "Precision");
     precision_ui(ui, view, pool, actions);
     memory_ui(ui, view, pool);
-    findings_ui(ui, view, |place| *place == Place::Pool(pool.id.clone()), actions);
+    findings_ui(
+        ui,
+        view,
+        |place| *place == Place::Pool(pool.id.clone()),
+        actions,
+    );
     engine::engine_ui(ui, view, pool, actions);
 
     ui.add_space(space::S);
@@ -57,7 +70,9 @@ pub(super) fn pool_ui(ui: &mut Ui, view: &Inspected<'_>, pool: &Pool, actions: &
             label: format!("Remove {}", pool.name),
             change: Change::RemovePool(pool.id.clone()),
         };
-        view.edit(actions, repair.label.clone(), None, move |design| repair.apply(design));
+        view.edit(actions, repair.label.clone(), None, move |design| {
+            repair.apply(design)
+        });
     }
 }
 
@@ -111,9 +126,24 @@ fn layout_ui(ui: &mut Ui, view: &Inspected<'_>, pool: &Pool, gpus: u64, actions:
     let pp_choices = divisors(left(layout.tp * layout.dp), u64::from(layers), layout.pp);
     let dp_choices = divisors(left(layout.tp * layout.pp), u64::MAX, layout.dp);
     let mut fields = vec![
-        ("TP", "Tensor parallelism: ranks that split each layer; divides the attention heads", layout.tp, tp_choices),
-        ("PP", "Pipeline parallelism: stages of consecutive layers", layout.pp, pp_choices),
-        ("DP", "Attention data parallelism: lanes with their own requests and KV", layout.dp, dp_choices),
+        (
+            "TP",
+            "Tensor parallelism: ranks that split each layer; divides the attention heads",
+            layout.tp,
+            tp_choices,
+        ),
+        (
+            "PP",
+            "Pipeline parallelism: stages of consecutive layers",
+            layout.pp,
+            pp_choices,
+        ),
+        (
+            "DP",
+            "Attention data parallelism: lanes with their own requests and KV",
+            layout.dp,
+            dp_choices,
+        ),
     ];
     if let Some(moe) = moe {
         let ranks = u64::from(layout.tp) * u64::from(layout.dp);
@@ -141,7 +171,9 @@ fn layout_ui(ui: &mut Ui, view: &Inspected<'_>, pool: &Pool, gpus: u64, actions:
                 response.labelled_by(label.id);
                 if let Some(n) = chosen {
                     let next = with(layout, name, n);
-                    edit(view, pool, actions, format!("{name} {n}"), move |p| p.layout = next);
+                    edit(view, pool, actions, format!("{name} {n}"), move |p| {
+                        p.layout = next
+                    });
                 }
             });
         }
@@ -191,12 +223,34 @@ mod tests {
 
     #[test]
     fn expert_parallelism_follows_the_ranks() {
-        let layout = Layout { tp: 2, pp: 1, dp: 4, ep: 8 };
+        let layout = Layout {
+            tp: 2,
+            pp: 1,
+            dp: 4,
+            ep: 8,
+        };
         assert_eq!(with(layout, "DP", 2).ep, 4);
         let partial = Layout { ep: 4, ..layout };
         assert_eq!(with(partial, "DP", 2).ep, 4, "still divides 2 × 2");
         assert_eq!(with(partial, "TP", 1).ep, 4);
-        assert_eq!(with(Layout { ep: 8, tp: 4, dp: 4, pp: 1 }, "TP", 1).ep, 1);
-        assert_eq!(divisors(64, 8, 6), [1, 2, 4, 6, 8], "an illegal value stays in sight");
+        assert_eq!(
+            with(
+                Layout {
+                    ep: 8,
+                    tp: 4,
+                    dp: 4,
+                    pp: 1
+                },
+                "TP",
+                1
+            )
+            .ep,
+            1
+        );
+        assert_eq!(
+            divisors(64, 8, 6),
+            [1, 2, 4, 6, 8],
+            "an illegal value stays in sight"
+        );
     }
 }

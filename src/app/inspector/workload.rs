@@ -18,8 +18,12 @@ pub(super) fn workload_ui(ui: &mut Ui, view: &Inspected<'_>, actions: &mut Actio
     section(ui, theme, "Workload");
     arrivals_ui(ui, view, &rows, actions);
     if workload.arrivals != Arrivals::Trace {
-        length_ui(ui, &rows, "Input", workload.input, actions, |p, l| p.workload.input = l);
-        length_ui(ui, &rows, "Output", workload.output, actions, |p, l| p.workload.output = l);
+        length_ui(ui, &rows, "Input", workload.input, actions, |p, l| {
+            p.workload.input = l
+        });
+        length_ui(ui, &rows, "Output", workload.output, actions, |p, l| {
+            p.workload.output = l
+        });
     }
     let requests = rows.field(ui, "Requests", "Requests of one run", |ui| {
         let least = u64::from(workload.arrivals != Arrivals::Trace);
@@ -28,9 +32,12 @@ pub(super) fn workload_ui(ui: &mut Ui, view: &Inspected<'_>, actions: &mut Actio
     if let Some(n) = requests {
         edit(actions, "Requests", true, move |p| p.workload.requests = n);
     }
-    let seed = rows.field(ui, "Seed", "Of every random stream: the same seed, the same results", |ui| {
-        count_field(ui, workload.seed, 0..=u64::from(u32::MAX))
-    });
+    let seed = rows.field(
+        ui,
+        "Seed",
+        "Of every random stream: the same seed, the same results",
+        |ui| count_field(ui, workload.seed, 0..=u64::from(u32::MAX)),
+    );
     if let Some(seed) = seed {
         edit(actions, "Seed", true, move |p| p.workload.seed = seed);
     }
@@ -51,9 +58,12 @@ pub(super) fn workload_ui(ui: &mut Ui, view: &Inspected<'_>, actions: &mut Actio
     if let Some(time) = tpot {
         edit(actions, "TPOT limit", false, move |p| p.slo.tpot = time);
     }
-    let share = rows.field(ui, "Met by", "Share of requests that must meet both", |ui| {
-        number_field(ui, slo.attainment * 100.0, 1.0..=100.0, 0.2, " %")
-    });
+    let share = rows.field(
+        ui,
+        "Met by",
+        "Share of requests that must meet both",
+        |ui| number_field(ui, slo.attainment * 100.0, 1.0..=100.0, 0.2, " %"),
+    );
     if let Some(share) = share {
         edit(actions, "Share that meets the limits", true, move |p| {
             p.slo.attainment = share / 100.0;
@@ -65,14 +75,20 @@ pub(super) fn workload_ui(ui: &mut Ui, view: &Inspected<'_>, actions: &mut Actio
         count_field(ui, u64::from(view.project.curve.points), 2..=64)
     });
     if let Some(points) = points.and_then(|n| u32::try_from(n).ok()) {
-        edit(actions, "Points of the curve", true, move |p| p.curve.points = points);
+        edit(actions, "Points of the curve", true, move |p| {
+            p.curve.points = points
+        });
     }
     let shown = Statistic::nearest(view.project.curve.percentile);
     let percentile = rows.field(ui, "Percentile", "Of TTFT and TPOT, as plotted", |ui| {
-        choice(ui, "percentile", &shown, &Statistic::ALL[1..], |s| s.name().to_owned())
+        choice(ui, "percentile", &shown, &Statistic::ALL[1..], |s| {
+            s.name().to_owned()
+        })
     });
     if let Some(percentile) = percentile.and_then(Statistic::percentile) {
-        edit(actions, "Percentile", false, move |p| p.curve.percentile = percentile);
+        edit(actions, "Percentile", false, move |p| {
+            p.curve.percentile = percentile
+        });
     }
 }
 
@@ -104,9 +120,15 @@ fn lower(label: &str) -> String {
 
 const fn arrivals_name(arrivals: Arrivals) -> &'static str {
     match arrivals {
-        Arrivals::Open { process: Process::Poisson } => "Poisson",
-        Arrivals::Open { process: Process::Gamma { .. } } => "Gamma (bursts)",
-        Arrivals::Open { process: Process::Constant } => "Constant rate",
+        Arrivals::Open {
+            process: Process::Poisson,
+        } => "Poisson",
+        Arrivals::Open {
+            process: Process::Gamma { .. },
+        } => "Gamma (bursts)",
+        Arrivals::Open {
+            process: Process::Constant,
+        } => "Constant rate",
         Arrivals::Closed => "Closed loop",
         Arrivals::Trace => "Trace",
     }
@@ -115,13 +137,21 @@ const fn arrivals_name(arrivals: Arrivals) -> &'static str {
 fn arrivals_ui(ui: &mut Ui, view: &Inspected<'_>, rows: &Rows<'_>, actions: &mut Actions) {
     let now = view.project.workload.arrivals;
     let cv = match now {
-        Arrivals::Open { process: Process::Gamma { cv } } => cv,
+        Arrivals::Open {
+            process: Process::Gamma { cv },
+        } => cv,
         _ => 2.0,
     };
     let all = [
-        Arrivals::Open { process: Process::Poisson },
-        Arrivals::Open { process: Process::Gamma { cv } },
-        Arrivals::Open { process: Process::Constant },
+        Arrivals::Open {
+            process: Process::Poisson,
+        },
+        Arrivals::Open {
+            process: Process::Gamma { cv },
+        },
+        Arrivals::Open {
+            process: Process::Constant,
+        },
         Arrivals::Closed,
         Arrivals::Trace,
     ];
@@ -135,12 +165,19 @@ fn arrivals_ui(ui: &mut Ui, view: &Inspected<'_>, rows: &Rows<'_>, actions: &mut
             p.curve.loads.clear();
         });
     }
-    if let Arrivals::Open { process: Process::Gamma { cv } } = now {
+    if let Arrivals::Open {
+        process: Process::Gamma { cv },
+    } = now
+    {
         let help = "Standard deviation of the gaps over their mean; 1 is Poisson";
-        let changed = rows.field(ui, "Burstiness", help, |ui| number_field(ui, cv, 0.05..=20.0, 0.02, ""));
+        let changed = rows.field(ui, "Burstiness", help, |ui| {
+            number_field(ui, cv, 0.05..=20.0, 0.02, "")
+        });
         if let Some(cv) = changed {
             edit(actions, "Burstiness", true, move |p| {
-                p.workload.arrivals = Arrivals::Open { process: Process::Gamma { cv } };
+                p.workload.arrivals = Arrivals::Open {
+                    process: Process::Gamma { cv },
+                };
             });
         }
     }
@@ -165,7 +202,9 @@ fn trace_ui(ui: &mut Ui, view: &Inspected<'_>, rows: &Rows<'_>, actions: &mut Ac
         actions.push(Action::File(FileTask::Ask(Purpose::Trace)));
     }
     if let Some(note) = &view.trace_note {
-        ui.add(eframe::egui::Label::new(RichText::new(note).small().color(view.theme.warning)).wrap());
+        ui.add(
+            eframe::egui::Label::new(RichText::new(note).small().color(view.theme.warning)).wrap(),
+        );
     } else if file.is_none() {
         hint(ui, view.theme, "Arrivals and lengths come from the trace");
     }
@@ -199,7 +238,11 @@ impl Shape {
 
     /// The same mean in another shape.
     fn with_mean_of(self, length: Length) -> Length {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded by MAX_TOKENS")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "bounded by MAX_TOKENS"
+        )]
         let mean = (length.mean().round() as u64).clamp(1, MAX_TOKENS);
         let tokens = |n: u64| Tokens::new(n.clamp(1, MAX_TOKENS));
         match self {
@@ -227,11 +270,15 @@ fn length_ui(
 ) {
     let shape = Shape::of(length);
     let chosen = rows.field(ui, what, "Lengths in tokens", |ui| {
-        choice(ui, (what, "shape"), &shape, &Shape::ALL, |s| s.name().to_owned())
+        choice(ui, (what, "shape"), &shape, &Shape::ALL, |s| {
+            s.name().to_owned()
+        })
     });
     if let Some(shape) = chosen {
         let next = shape.with_mean_of(length);
-        edit(actions, &format!("{what} lengths"), false, move |p| set(p, next));
+        edit(actions, &format!("{what} lengths"), false, move |p| {
+            set(p, next)
+        });
     }
     let tokens = |ui: &mut Ui, words: &str, now: Tokens, range| {
         rows.field(ui, words, "", |ui| {
@@ -240,7 +287,9 @@ fn length_ui(
         })
     };
     let next = match length {
-        Length::Fixed(n) => tokens(ui, &format!("{what} tokens"), n, 1..=MAX_TOKENS).map(Length::Fixed),
+        Length::Fixed(n) => {
+            tokens(ui, &format!("{what} tokens"), n, 1..=MAX_TOKENS).map(Length::Fixed)
+        }
         Length::Uniform { min, max } => {
             let low = tokens(ui, "· from", min, 1..=max.get());
             let high = tokens(ui, "· to", max, min.get()..=MAX_TOKENS);
@@ -255,14 +304,18 @@ fn length_ui(
                 number_field(ui, cv, 0.0..=20.0, 0.01, "")
             });
             let new_max = tokens(ui, "· at most", max, 1..=MAX_TOKENS);
-            (new_mean.is_some() || new_cv.is_some() || new_max.is_some()).then(|| Length::LogNormal {
-                mean: new_mean.unwrap_or(mean),
-                cv: new_cv.unwrap_or(cv),
-                max: new_max.unwrap_or(max),
+            (new_mean.is_some() || new_cv.is_some() || new_max.is_some()).then(|| {
+                Length::LogNormal {
+                    mean: new_mean.unwrap_or(mean),
+                    cv: new_cv.unwrap_or(cv),
+                    max: new_max.unwrap_or(max),
+                }
             })
         }
     };
     if let Some(next) = next {
-        edit(actions, &format!("{what} lengths"), true, move |p| set(p, next));
+        edit(actions, &format!("{what} lengths"), true, move |p| {
+            set(p, next)
+        });
     }
 }

@@ -89,7 +89,12 @@ fn legend_ui(ui: &mut Ui, shown: &Shown<'_>, actions: &mut Actions) {
             let look = palette::series(line.index);
             let (rect, _) = ui.allocate_exact_size(vec2(26.0, 14.0), Sense::hover());
             let ends = [rect.left_center(), rect.right_center()];
-            super::plot::dashed(ui.painter(), &ends, look.dash, egui::Stroke::new(1.8, color));
+            super::plot::dashed(
+                ui.painter(),
+                &ends,
+                look.dash,
+                egui::Stroke::new(1.8, color),
+            );
             ui.painter()
                 .add(marker(look.marker, rect.center(), 3.5, color, None));
             let words = format!("{} {}", starter::letter(line.index), line.design.name);

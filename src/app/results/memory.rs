@@ -22,43 +22,49 @@ pub(super) fn memory_ui(ui: &mut Ui, shown: &Shown<'_>, actions: &mut Actions) {
         empty_ui(ui, theme, &title, &words);
         return;
     }
-    ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
-        let room = ui.available_width() - space::L;
-        let columns = (2..=6_u8)
-            .take_while(|n| f32::from(*n) * (WIDTH + GAP) - GAP <= room)
-            .last()
-            .map_or(1, usize::from);
-        let width = WIDTH.min(room);
-        for line in &shown.lines {
-            let Some(outcome) = line.outcome.filter(|o| !o.memory.is_empty()) else {
-                continue;
-            };
-            ui.label(
-                RichText::new(format!("{} {}", starter::letter(line.index), line.design.name))
+    ScrollArea::vertical()
+        .auto_shrink([false, false])
+        .show(ui, |ui| {
+            let room = ui.available_width() - space::L;
+            let columns = (2..=6_u8)
+                .take_while(|n| f32::from(*n) * (WIDTH + GAP) - GAP <= room)
+                .last()
+                .map_or(1, usize::from);
+            let width = WIDTH.min(room);
+            for line in &shown.lines {
+                let Some(outcome) = line.outcome.filter(|o| !o.memory.is_empty()) else {
+                    continue;
+                };
+                ui.label(
+                    RichText::new(format!(
+                        "{} {}",
+                        starter::letter(line.index),
+                        line.design.name
+                    ))
                     .family(style::semibold())
                     .color(style::design_color(theme, line.index)),
-            );
-            let pools: Vec<(&Pool, &MemoryBudget)> = outcome
-                .memory
-                .iter()
-                .filter_map(|(id, budget)| Some((line.design.pool(id)?, budget)))
-                .collect();
-            for row in pools.chunks(columns) {
-                ui.horizontal_top(|ui| {
-                    for (pool, budget) in row {
-                        ui.allocate_ui(egui::vec2(width, 10.0), |ui| {
-                            ui.vertical(|ui| {
-                                ui.set_width(width);
-                                pool_ui(ui, theme, line.design, pool, budget, actions);
+                );
+                let pools: Vec<(&Pool, &MemoryBudget)> = outcome
+                    .memory
+                    .iter()
+                    .filter_map(|(id, budget)| Some((line.design.pool(id)?, budget)))
+                    .collect();
+                for row in pools.chunks(columns) {
+                    ui.horizontal_top(|ui| {
+                        for (pool, budget) in row {
+                            ui.allocate_ui(egui::vec2(width, 10.0), |ui| {
+                                ui.vertical(|ui| {
+                                    ui.set_width(width);
+                                    pool_ui(ui, theme, line.design, pool, budget, actions);
+                                });
                             });
-                        });
-                        ui.add_space(GAP - ui.spacing().item_spacing.x);
-                    }
-                });
+                            ui.add_space(GAP - ui.spacing().item_spacing.x);
+                        }
+                    });
+                }
+                ui.add_space(space::M);
             }
-            ui.add_space(space::M);
-        }
-    });
+        });
 }
 
 fn pool_ui(

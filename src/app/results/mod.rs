@@ -131,7 +131,13 @@ impl<'a> Shown<'a> {
         };
         Self {
             inspected,
-            lines: inspected.project.designs.iter().enumerate().map(line).collect(),
+            lines: inspected
+                .project
+                .designs
+                .iter()
+                .enumerate()
+                .map(line)
+                .collect(),
             progress,
         }
     }
@@ -197,10 +203,16 @@ fn header_ui(ui: &mut Ui, view: &mut ResultsView, shown: &Shown<'_>, actions: &m
 }
 
 fn tab_ui(ui: &mut Ui, theme: &Theme, words: &str, on: bool) -> bool {
-    let text = RichText::new(words)
-        .family(style::medium())
-        .color(if on { theme.text } else { theme.text_muted });
-    let response = ui.add(Button::new(text).frame_when_inactive(false).sense(Sense::click()));
+    let text = RichText::new(words).family(style::medium()).color(if on {
+        theme.text
+    } else {
+        theme.text_muted
+    });
+    let response = ui.add(
+        Button::new(text)
+            .frame_when_inactive(false)
+            .sense(Sense::click()),
+    );
     response.widget_info(|| egui::WidgetInfo::selected(egui::Role::Tab, true, on, words));
     if on {
         let rect = response.rect;
@@ -229,7 +241,11 @@ fn statistic_ui(ui: &mut Ui, view: &mut ResultsView, shown: &Shown<'_>, actions:
                 theme.text_muted
             });
             let button = Button::new(text)
-                .fill(if on { theme.accent_soft } else { egui::Color32::TRANSPARENT })
+                .fill(if on {
+                    theme.accent_soft
+                } else {
+                    egui::Color32::TRANSPARENT
+                })
                 .stroke(Stroke::NONE);
             if ui.add(button).clicked() && !on {
                 match statistic.percentile() {
@@ -248,7 +264,9 @@ fn statistic_ui(ui: &mut Ui, view: &mut ResultsView, shown: &Shown<'_>, actions:
 }
 
 fn progress_ui(ui: &mut Ui, shown: &Shown<'_>, actions: &mut Actions) {
-    let Some((done, total)) = shown.progress else { return };
+    let Some((done, total)) = shown.progress else {
+        return;
+    };
     let theme = shown.theme();
     let cancel = ui
         .add(Button::new("Cancel").small())
@@ -269,7 +287,11 @@ fn progress_ui(ui: &mut Ui, shown: &Shown<'_>, actions: &mut Actions) {
 fn empty_ui(ui: &mut Ui, theme: &Theme, title: &str, words: &str) {
     ui.vertical_centered(|ui| {
         ui.add_space((ui.available_height() / 2.0 - 30.0).max(8.0));
-        ui.label(RichText::new(title).font(style::heading(15.0)).color(theme.text));
+        ui.label(
+            RichText::new(title)
+                .font(style::heading(15.0))
+                .color(theme.text),
+        );
         ui.add(egui::Label::new(RichText::new(words).color(theme.text_muted)).wrap());
     });
 }
@@ -294,9 +316,6 @@ fn what_to_do(shown: &Shown<'_>) -> (String, String) {
     match trouble {
         Some(cause) => ("This design can't run yet".to_owned(), cause.to_owned()),
         None if shown.progress.is_some() => ("Simulating…".to_owned(), String::new()),
-        None => (
-            "No results".to_owned(),
-            "Press F5 to simulate.".to_owned(),
-        ),
+        None => ("No results".to_owned(), "Press F5 to simulate.".to_owned()),
     }
 }

@@ -7,11 +7,13 @@ use crate::app::style;
 use crate::app::theme::Theme;
 use crate::app::widgets::marker;
 use crate::jobs::CurvePoint;
-use crate::report::palette::SeriesLook;
 use crate::report::Dash;
+use crate::report::palette::SeriesLook;
 use crate::report::ticks::{linear, nice_step};
 use crate::study::{LoadKind, Metric, Statistic, axis_top};
-use eframe::egui::{self, Color32, FontId, Painter, Pos2, Response, RichText, Shape, Stroke, Ui, Vec2};
+use eframe::egui::{
+    self, Color32, FontId, Painter, Pos2, Response, RichText, Shape, Stroke, Ui, Vec2,
+};
 use egui_plot::{AxisHints, GridMark, HPlacement, Plot, PlotPoint, PlotTransform};
 use std::ops::RangeInclusive;
 
@@ -58,7 +60,11 @@ pub(super) fn plot_ui(
                         .family(style::medium())
                         .color(theme.text),
                 );
-                ui.label(RichText::new(spec.metric.unit()).small().color(theme.text_muted));
+                ui.label(
+                    RichText::new(spec.metric.unit())
+                        .small()
+                        .color(theme.text_muted),
+                );
             });
             let (x, y) = bounds(spec);
             let axis = |hints: AxisHints<'static>| {
@@ -87,7 +93,9 @@ pub(super) fn plot_ui(
                 .grid_spacing(8.0..=9.0)
                 .x_grid_spacer(|input| marks(input.bounds, 5))
                 .y_grid_spacer(|input| marks(input.bounds, 4))
-                .custom_x_axes(vec![axis(AxisHints::new_x().label(x_label).label_spacing(16.0..=24.0))])
+                .custom_x_axes(vec![axis(
+                    AxisHints::new_x().label(x_label).label_spacing(16.0..=24.0),
+                )])
                 .custom_y_axes(vec![axis(
                     AxisHints::new_y()
                         .placement(HPlacement::Left)
@@ -147,8 +155,7 @@ fn bounds(spec: &PlotSpec<'_>) -> (RangeInclusive<f64>, RangeInclusive<f64>) {
 }
 
 fn position(to_screen: &PlotTransform, [x, y]: [f64; 2]) -> Option<Pos2> {
-    (x.is_finite() && y.is_finite())
-        .then(|| to_screen.position_from_point(&PlotPoint::new(x, y)))
+    (x.is_finite() && y.is_finite()).then(|| to_screen.position_from_point(&PlotPoint::new(x, y)))
 }
 
 /// The two axes as hairlines.
@@ -200,7 +207,11 @@ fn draw_curve(
     };
     let color = curve.color.gamma_multiply(strength);
     let faint = color.gamma_multiply(0.45);
-    let at: Vec<Option<Pos2>> = curve.points.iter().map(|p| position(to_screen, *p)).collect();
+    let at: Vec<Option<Pos2>> = curve
+        .points
+        .iter()
+        .map(|p| position(to_screen, *p))
+        .collect();
     for (i, pair) in at.windows(2).enumerate() {
         if let [Some(a), Some(b)] = pair {
             let saturated = curve.runs.get(i + 1).is_some_and(|r| r.summary.saturated);
@@ -233,24 +244,25 @@ pub(super) fn dashed(painter: &Painter, ends: &[Pos2; 2], dash: Dash, stroke: St
     painter.extend(shapes);
 }
 
-fn nearest(
-    response: &Response,
-    to_screen: &PlotTransform,
-    spec: &PlotSpec<'_>,
-) -> Option<Hovered> {
+fn nearest(response: &Response, to_screen: &PlotTransform, spec: &PlotSpec<'_>) -> Option<Hovered> {
     let pointer = response.hover_pos()?;
     let frame = *to_screen.frame();
     spec.curves
         .iter()
         .flat_map(|curve| {
-            curve.points.iter().enumerate().filter_map(move |(point, p)| {
-                let pos = position(to_screen, *p).filter(|pos| frame.expand(4.0).contains(*pos))?;
-                let hovered = Hovered {
-                    design: curve.index,
-                    point,
-                };
-                Some((hovered, pos.distance(pointer)))
-            })
+            curve
+                .points
+                .iter()
+                .enumerate()
+                .filter_map(move |(point, p)| {
+                    let pos =
+                        position(to_screen, *p).filter(|pos| frame.expand(4.0).contains(*pos))?;
+                    let hovered = Hovered {
+                        design: curve.index,
+                        point,
+                    };
+                    Some((hovered, pos.distance(pointer)))
+                })
         })
         .filter(|(_, distance)| *distance <= REACH)
         .min_by(|a, b| a.1.total_cmp(&b.1))
@@ -261,7 +273,9 @@ fn tooltip(response: Response, spec: &PlotSpec<'_>, at: Hovered) {
     let Some(curve) = spec.curves.iter().find(|c| c.index == at.design) else {
         return;
     };
-    let Some(run) = curve.runs.get(at.point) else { return };
+    let Some(run) = curve.runs.get(at.point) else {
+        return;
+    };
     let summary = &run.summary;
     let theme = spec.theme;
     response.on_hover_ui_at_pointer(|ui| {
@@ -284,7 +298,10 @@ fn tooltip(response: Response, spec: &PlotSpec<'_>, at: Hovered) {
         }
         lines.push((
             "Completed".to_owned(),
-            format!("{} of {}", summary.requests.completed, summary.requests.arrived),
+            format!(
+                "{} of {}",
+                summary.requests.completed, summary.requests.arrived
+            ),
         ));
         egui::Grid::new("tooltip").num_columns(2).show(ui, |ui| {
             for (what, value) in lines {
@@ -294,7 +311,11 @@ fn tooltip(response: Response, spec: &PlotSpec<'_>, at: Hovered) {
             }
         });
         if summary.saturated {
-            ui.label(RichText::new("Saturated: queues grow").small().color(theme.warning));
+            ui.label(
+                RichText::new("Saturated: queues grow")
+                    .small()
+                    .color(theme.warning),
+            );
         }
     });
 }

@@ -4,8 +4,8 @@ use super::{Line, Shown, empty_ui};
 use crate::app::command::{Action, Actions};
 use crate::app::edit::Edit;
 use crate::app::selection::{Item, Selection};
-use crate::app::widgets::{CardAnswer, finding_card};
 use crate::app::starter;
+use crate::app::widgets::{CardAnswer, finding_card};
 use crate::plan::{Design, Finding, Place, Severity};
 use eframe::egui::{self, ScrollArea, Sense, Ui, UiBuilder};
 
@@ -55,7 +55,12 @@ impl Counts {
 #[must_use]
 pub fn problem_counts(shown: &Shown<'_>) -> Counts {
     let mut counts = Counts::default();
-    for finding in shown.lines.iter().filter_map(|l| l.outcome).flat_map(|o| &o.findings) {
+    for finding in shown
+        .lines
+        .iter()
+        .filter_map(|l| l.outcome)
+        .flat_map(|o| &o.findings)
+    {
         match finding.severity {
             Severity::Error => counts.errors += 1,
             Severity::Warning => counts.warnings += 1,
@@ -70,38 +75,49 @@ pub(super) fn problems_ui(ui: &mut Ui, shown: &Shown<'_>, actions: &mut Actions)
     let mut rows: Vec<(&Line<'_>, &Finding)> = shown
         .lines
         .iter()
-        .flat_map(|l| l.outcome.into_iter().flat_map(move |o| o.findings.iter().map(move |f| (l, f))))
+        .flat_map(|l| {
+            l.outcome
+                .into_iter()
+                .flat_map(move |o| o.findings.iter().map(move |f| (l, f)))
+        })
         .collect();
     rows.sort_by_key(|(line, finding)| (finding.severity, line.index));
     if rows.is_empty() {
-        empty_ui(ui, theme, "No problems", "Every design can run as it is drawn.");
+        empty_ui(
+            ui,
+            theme,
+            "No problems",
+            "Every design can run as it is drawn.",
+        );
         return;
     }
-    ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
-        for (line, finding) in rows {
-            let letter = starter::letter(line.index);
-            let place = format!("{letter} · {}", place_name(line.design, &finding.place));
-            let row = ui.scope_builder(UiBuilder::new().sense(Sense::click()), |ui| {
-                finding_card(ui, theme, finding, Some(&place))
-            });
-            let response = row.response.on_hover_cursor(egui::CursorIcon::PointingHand);
-            response.widget_info(|| {
-                egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Go to {place}"))
-            });
-            if row.inner == CardAnswer::Repair {
-                if let Some(repair) = finding.repair.clone() {
-                    actions.edit(Edit::design(
-                        repair.label.clone(),
-                        line.design.id.clone(),
-                        move |design| repair.apply(design),
-                    ));
+    ScrollArea::vertical()
+        .auto_shrink([false, false])
+        .show(ui, |ui| {
+            for (line, finding) in rows {
+                let letter = starter::letter(line.index);
+                let place = format!("{letter} · {}", place_name(line.design, &finding.place));
+                let row = ui.scope_builder(UiBuilder::new().sense(Sense::click()), |ui| {
+                    finding_card(ui, theme, finding, Some(&place))
+                });
+                let response = row.response.on_hover_cursor(egui::CursorIcon::PointingHand);
+                response.widget_info(|| {
+                    egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Go to {place}"))
+                });
+                if row.inner == CardAnswer::Repair {
+                    if let Some(repair) = finding.repair.clone() {
+                        actions.edit(Edit::design(
+                            repair.label.clone(),
+                            line.design.id.clone(),
+                            move |design| repair.apply(design),
+                        ));
+                    }
+                } else if response.clicked() {
+                    actions.push(Action::Show(line.design.id.clone()));
+                    actions.push(Action::Select(culprit(line.design, &finding.place)));
                 }
-            } else if response.clicked() {
-                actions.push(Action::Show(line.design.id.clone()));
-                actions.push(Action::Select(culprit(line.design, &finding.place)));
             }
-        }
-    });
+        });
 }
 
 /// What to select so that the inspector shows the place.
@@ -113,8 +129,15 @@ fn culprit(design: &Design, place: &Place) -> Selection {
         Place::Service(id) => design
             .pools
             .iter()
-            .find(|p| design.services.iter().any(|s| s.id() == id && s.uses(&p.id)))
-            .map_or_else(Selection::default, |p| Selection::one(Item::Pool(p.id.clone()))),
+            .find(|p| {
+                design
+                    .services
+                    .iter()
+                    .any(|s| s.id() == id && s.uses(&p.id))
+            })
+            .map_or_else(Selection::default, |p| {
+                Selection::one(Item::Pool(p.id.clone()))
+            }),
         Place::Design | Place::Model | Place::Workload => Selection::default(),
     }
 }

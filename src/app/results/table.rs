@@ -1,7 +1,7 @@
 //! The curves as numbers.
 
-use super::{ResultsView, Shown, empty_ui, what_to_do};
 use super::plot::short;
+use super::{ResultsView, Shown, empty_ui, what_to_do};
 use crate::app::theme::Theme;
 use crate::app::widgets::dot;
 use crate::app::{starter, style};
@@ -18,7 +18,11 @@ pub(super) fn table_ui(ui: &mut Ui, view: &ResultsView, shown: &Shown<'_>) {
     let rows: Vec<(usize, &str, &CurvePoint)> = shown
         .lines
         .iter()
-        .flat_map(|l| l.points.iter().map(|p| (l.index, l.design.name.as_str(), p)))
+        .flat_map(|l| {
+            l.points
+                .iter()
+                .map(|p| (l.index, l.design.name.as_str(), p))
+        })
         .collect();
     if rows.is_empty() {
         let (title, words) = what_to_do(shown);
@@ -27,9 +31,11 @@ pub(super) fn table_ui(ui: &mut Ui, view: &ResultsView, shown: &Shown<'_>) {
     }
     let statistic = view.statistic(shown.project());
     let heads = heads(shown, statistic);
-    ScrollArea::horizontal().auto_shrink([false, false]).show(ui, |ui| {
-        rows_ui(ui, theme, &heads, &rows, statistic);
-    });
+    ScrollArea::horizontal()
+        .auto_shrink([false, false])
+        .show(ui, |ui| {
+            rows_ui(ui, theme, &heads, &rows, statistic);
+        });
 }
 
 fn rows_ui(
@@ -161,7 +167,11 @@ fn cells(point: &CurvePoint, statistic: Statistic) -> Vec<String> {
 
 fn saturated_ui(ui: &mut Ui, theme: &Theme, saturated: bool) {
     if saturated {
-        ui.label(RichText::new("yes").color(theme.warning).family(style::medium()));
+        ui.label(
+            RichText::new("yes")
+                .color(theme.warning)
+                .family(style::medium()),
+        );
     } else {
         ui.label(RichText::new("no").color(theme.text_muted));
     }

@@ -45,7 +45,12 @@ pub enum CardAnswer {
 }
 
 /// Draws a finding; `place` names where it is, if that is not clear from around it.
-pub fn finding_card(ui: &mut Ui, theme: &Theme, finding: &Finding, place: Option<&str>) -> CardAnswer {
+pub fn finding_card(
+    ui: &mut Ui,
+    theme: &Theme,
+    finding: &Finding,
+    place: Option<&str>,
+) -> CardAnswer {
     let color = severity_color(theme, finding.severity);
     let word = severity_word(finding.severity);
     let mut answer = CardAnswer::None;
@@ -66,8 +71,12 @@ pub fn finding_card(ui: &mut Ui, theme: &Theme, finding: &Finding, place: Option
             pill(ui, word, color);
             if let Some(place) = place {
                 ui.add(
-                    Label::new(RichText::new(place).family(style::medium()).color(theme.text))
-                        .truncate(),
+                    Label::new(
+                        RichText::new(place)
+                            .family(style::medium())
+                            .color(theme.text),
+                    )
+                    .truncate(),
                 );
             }
         });

@@ -3,7 +3,10 @@
 use crate::app::style;
 use crate::app::theme::{Theme, space};
 use crate::report::Marker;
-use eframe::egui::{self, Color32, CornerRadius, Frame, Margin, Pos2, Response, RichText, Sense, Shape, Stroke, Ui, vec2};
+use eframe::egui::{
+    self, Color32, CornerRadius, Frame, Margin, Pos2, Response, RichText, Sense, Shape, Stroke, Ui,
+    vec2,
+};
 
 /// A dot of a role's or a design's colour.
 pub fn dot(ui: &mut Ui, color: Color32) -> Response {
@@ -14,7 +17,13 @@ pub fn dot(ui: &mut Ui, color: Color32) -> Response {
 
 /// A series' marker, as its curve has it; hollow: saturated.
 #[must_use]
-pub fn marker(kind: Marker, at: Pos2, radius: f32, color: Color32, hollow: Option<Color32>) -> Shape {
+pub fn marker(
+    kind: Marker,
+    at: Pos2,
+    radius: f32,
+    color: Color32,
+    hollow: Option<Color32>,
+) -> Shape {
     let fill = hollow.unwrap_or(color);
     let stroke = if hollow.is_some() {
         Stroke::new(1.5, color)
@@ -22,7 +31,10 @@ pub fn marker(kind: Marker, at: Pos2, radius: f32, color: Color32, hollow: Optio
         Stroke::NONE
     };
     let polygon = |points: &[(f32, f32)]| {
-        let points = points.iter().map(|(x, y)| at + radius * vec2(*x, *y)).collect();
+        let points = points
+            .iter()
+            .map(|(x, y)| at + radius * vec2(*x, *y))
+            .collect();
         Shape::convex_polygon(points, fill, stroke)
     };
     match kind {

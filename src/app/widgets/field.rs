@@ -2,9 +2,7 @@
 //! write them, numbers that can be scrubbed, and choices.
 
 use crate::app::theme::Theme;
-use eframe::egui::{
-    self, ComboBox, DragValue, Key, Label, Response, RichText, TextEdit, Ui,
-};
+use eframe::egui::{self, ComboBox, DragValue, Key, Label, Response, RichText, TextEdit, Ui};
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -191,7 +189,8 @@ pub fn choice<T: PartialEq + Clone>(
         .truncate()
         .show_ui(ui, |ui| {
             for value in all {
-                if ui.selectable_label(value == current, name(value)).clicked() && value != current {
+                if ui.selectable_label(value == current, name(value)).clicked() && value != current
+                {
                     chosen = Some(value.clone());
                 }
             }

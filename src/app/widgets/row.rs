@@ -7,12 +7,13 @@ use eframe::egui::{self, Label, Response, RichText, Ui};
 /// A heading of a part of a panel.
 pub fn section(ui: &mut Ui, theme: &Theme, words: &str) {
     ui.add_space(space::S);
-    let (rect, _) = ui.allocate_exact_size(
-        egui::vec2(ui.available_width(), 1.0),
-        egui::Sense::hover(),
+    let (rect, _) =
+        ui.allocate_exact_size(egui::vec2(ui.available_width(), 1.0), egui::Sense::hover());
+    ui.painter().hline(
+        rect.x_range(),
+        rect.center().y,
+        egui::Stroke::new(1.0, theme.line),
     );
-    ui.painter()
-        .hline(rect.x_range(), rect.center().y, egui::Stroke::new(1.0, theme.line));
     ui.add_space(2.0);
     ui.label(
         RichText::new(words)

@@ -74,7 +74,10 @@ fn saturated_points_are_marked_and_do_not_flatten_the_rest() {
     let ttft = &figure.panels[0];
     assert_eq!(ttft.series[0].muted, [false, false, true]);
     let [_, top] = ttft.y.range.unwrap();
-    assert!((500.0..600.0).contains(&top), "the 500 ms limit stays in view: {top}");
+    assert!(
+        (500.0..600.0).contains(&top),
+        "the 500 ms limit stays in view: {top}"
+    );
     assert_eq!(ttft.marks.len(), 1);
     assert_eq!(figure.muted_means.as_deref(), Some("saturated"));
     assert_eq!(table.rows().len(), 3);
@@ -87,8 +90,14 @@ fn an_axis_shows_the_knee_and_the_limit() {
     assert_eq!(top(&[], Some(5.0)), None);
     assert_eq!(top(&[(f64::NAN, false)], None), None);
     assert!(top(&[(10.0, false), (900.0, false)], Some(50.0)).unwrap() < 220.0);
-    assert!(top(&[(10.0, false)], Some(500.0)).unwrap() < 11.0, "a far limit squeezes nothing");
-    assert!(top(&[(800.0, false)], Some(50.0)).unwrap() > 800.0, "all beyond the limit");
+    assert!(
+        top(&[(10.0, false)], Some(500.0)).unwrap() < 11.0,
+        "a far limit squeezes nothing"
+    );
+    assert!(
+        top(&[(800.0, false)], Some(50.0)).unwrap() > 800.0,
+        "all beyond the limit"
+    );
     assert!(top(&[(70.0, true)], None).unwrap() > 70.0);
 }
 
