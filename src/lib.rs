@@ -12,6 +12,8 @@ pub mod cluster;
 pub mod cost;
 pub mod model;
 pub mod plan;
+pub mod project;
 pub mod report;
+pub mod sim;
 pub mod units;
 pub mod workload;

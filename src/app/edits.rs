@@ -9,7 +9,10 @@ mod names;
 mod paint;
 
 pub use connect::{LinkProposal, can_connect, connect, ports, ports_used};
-pub use names::{byte_rate, gpu_memory, gpu_short, group_noun, node_detail, wire_rate};
+pub use names::{
+    byte_rate, fresh as fresh_group, fresh_link, gpu_memory, gpu_short, group_noun, node_detail,
+    wire_rate,
+};
 pub use paint::{engine_default, gpu_type_of, idle, layout_suggestion, paint};
 
 use crate::catalog::Catalog;
@@ -207,7 +210,10 @@ pub fn gpu_count(cluster: &Cluster, catalog: &Catalog) -> u64 {
             let differs = |i: &u32| *i < group.count;
             let odd = group.overrides.keys().filter(|i| differs(i));
             let (odd_count, odd_gpus) = odd.fold((0u64, 0u64), |(n, gpus), i| {
-                (n + 1, gpus + u64::from(gpus_per_instance(group, *i, catalog)))
+                (
+                    n + 1,
+                    gpus + u64::from(gpus_per_instance(group, *i, catalog)),
+                )
             });
             let usual = match &group.kind {
                 GroupKind::Node(id) => catalog.node(id).map_or(0, |node| node.gpus),

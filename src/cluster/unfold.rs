@@ -299,7 +299,7 @@ impl Unfolding<'_> {
             })
             .collect();
         let pcie = Seconds::new(PCIE_HOP);
-        let mut reach = |topology: &mut Topology, from: u32, nic: usize| {
+        let reach = |topology: &mut Topology, from: u32, nic: usize| {
             topology.join(from, nics[nic], gpu.pcie, pcie, ChannelClass::Pcie);
         };
         match hub {

@@ -5,8 +5,12 @@
 mod document;
 mod examples;
 mod io;
+mod layout;
 mod v1;
 
 pub use document::{CurveStudy, Project, Slo};
-pub use examples::{Example, ExampleError, example, examples};
-pub use io::{MAX_DOCUMENT_BYTES, ProjectError, load, parse, save, to_text};
+pub use examples::{Example, ExampleError, FIRST_EXAMPLE, example, examples};
+pub use io::{MAX_DOCUMENT_BYTES, ProjectError, load, parse, resolve, save, to_text};
+
+#[cfg(test)]
+mod tests;

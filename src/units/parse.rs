@@ -176,6 +176,17 @@ fn words(units: &[Unit]) -> String {
         .join(", ")
 }
 
+/// The shortest number of `unit` that reads back to exactly `value`; none: no number does.
+fn number_in(value: f64, unit: &Unit) -> Option<String> {
+    let exact = value / unit.scale;
+    // Division may end next to the number that was typed: 500 ns / 1 ns is 500.00000000000006.
+    let typed = format!("{exact:.14e}").parse().unwrap_or(exact);
+    [typed, exact]
+        .into_iter()
+        .find(|number| number * unit.scale == value)
+        .map(|number| format!("{number}"))
+}
+
 /// Prints `value` (in base units) in the largest unit that keeps it at least 1 and reads back to
 /// the same value.
 pub(super) fn print(value: f64, units: &[Unit]) -> String {
@@ -184,10 +195,7 @@ pub(super) fn print(value: f64, units: &[Unit]) -> String {
     fitting.sort_by(|a, b| b.scale.total_cmp(&a.scale));
     let shortest = fitting
         .iter()
-        .map(|unit| (format!("{}", value / unit.scale), *unit))
-        .filter(|(number, unit)| {
-            number.parse::<f64>().map(|read| read * unit.scale) == Ok(value)
-        })
+        .filter_map(|unit| Some((number_in(value, unit)?, *unit)))
         .min_by_key(|(number, _)| number.len().max(6));
     if let Some((number, unit)) = shortest {
         return format!("{number} {}", unit.word).trim_end().to_owned();

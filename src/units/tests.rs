@@ -37,6 +37,16 @@ fn prints_as_people_write() {
 }
 
 #[test]
+fn what_is_typed_in_a_unit_prints_so() {
+    for unit in ["ns", "us", "ms"] {
+        for count in 1..1000 {
+            let text = format!("{count} {unit}");
+            assert_eq!(text.parse::<Seconds>().unwrap().to_string(), text);
+        }
+    }
+}
+
+#[test]
 fn decimal_comma_is_refused_with_the_right_spelling() {
     let refused = "0,5 GB".parse::<Bytes>().unwrap_err();
     assert!(refused.to_string().contains("“0.5 GB”"), "{refused}");

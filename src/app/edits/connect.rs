@@ -131,7 +131,9 @@ pub fn can_connect(
                 let rate = catalog.gpu(gpu).map_or(ByteRate::ZERO, |gpu| gpu.pcie);
                 Ok(proposal(ga, gb, 1, rate, BOARD_LATENCY, kind))
             }
-            _ => Err("PCIe joins a loose GPU and a loose NIC; inside a node it is built in".to_owned()),
+            _ => Err(
+                "PCIe joins a loose GPU and a loose NIC; inside a node it is built in".to_owned(),
+            ),
         },
         _ => network(cluster, ga, gb, kind, catalog),
     }
@@ -189,7 +191,12 @@ fn end<'a>(
             let switch = catalog
                 .switch(id)
                 .ok_or_else(|| format!("There is no switch type “{id}” in the catalog"))?;
-            (switch.ports, switch.port_rate, switch.latency, Some(switch.tier))
+            (
+                switch.ports,
+                switch.port_rate,
+                switch.latency,
+                Some(switch.tier),
+            )
         }
         GroupKind::Gpu(_) => {
             return Err(format!(
@@ -201,7 +208,9 @@ fn end<'a>(
             return Err("A scale-up domain takes NVLink from loose GPUs".to_owned());
         }
         GroupKind::Ocs { .. } => {
-            return Err("An optical switch can be drawn; this version can't run links to it".to_owned());
+            return Err(
+                "An optical switch can be drawn; this version can't run links to it".to_owned(),
+            );
         }
     };
     let free = have.saturating_sub(used);
@@ -226,9 +235,16 @@ fn network(
     kind: LinkKind,
     catalog: &Catalog,
 ) -> Result<LinkProposal, String> {
-    let (a, b) = (end(cluster, a, kind, catalog)?, end(cluster, b, kind, catalog)?);
+    let (a, b) = (
+        end(cluster, a, kind, catalog)?,
+        end(cluster, b, kind, catalog)?,
+    );
     // The nodes first, then the lower tier: rails are wired from NICs to switches.
-    let (a, b) = if (a.tier, 0) > (b.tier, 0) { (b, a) } else { (a, b) };
+    let (a, b) = if (a.tier, 0) > (b.tier, 0) {
+        (b, a)
+    } else {
+        (a, b)
+    };
     let (na, nb) = (a.group.count.max(1), b.group.count.max(1));
     let mut wiring = Wiring::All;
     let count = match (a.tier, b.tier) {

@@ -96,7 +96,8 @@ fn stem(kind: &GroupKind, catalog: &Catalog) -> (String, String) {
 }
 
 /// An id and a name that nothing in the drawing has: the smallest number free in both.
-pub(super) fn fresh(cluster: &Cluster, kind: &GroupKind, catalog: &Catalog) -> (GroupId, String) {
+#[must_use]
+pub fn fresh(cluster: &Cluster, kind: &GroupKind, catalog: &Catalog) -> (GroupId, String) {
     let (name_stem, id_stem) = stem(kind, catalog);
     let mut n = 1u32;
     loop {
@@ -110,7 +111,8 @@ pub(super) fn fresh(cluster: &Cluster, kind: &GroupKind, catalog: &Catalog) -> (
 }
 
 /// A link id that the drawing has not.
-pub(super) fn fresh_link(cluster: &Cluster) -> LinkId {
+#[must_use]
+pub fn fresh_link(cluster: &Cluster) -> LinkId {
     let mut n = 1u32;
     loop {
         let id = LinkId::from_label(&format!("link-{n}"));

@@ -133,14 +133,18 @@ pub fn paint(
         idle(design, gpus);
         return;
     };
-    let target = target.and_then(|id| design.pool(id)).filter(|pool| pool.role == role);
+    let target = target
+        .and_then(|id| design.pool(id))
+        .filter(|pool| pool.role == role);
     let target_type = target.and_then(|pool| pool_type(&design.cluster, pool, catalog));
     let target = target.map(|pool| pool.id.clone());
     let owner = design.pool_by_gpu();
     let mut by_type: BTreeMap<GpuId, BTreeSet<GpuAddress>> = BTreeMap::new();
     for gpu in gpus {
         let has_role = target.is_none()
-            && owner.get(gpu).is_some_and(|pool| design.pools[*pool].role == role);
+            && owner
+                .get(gpu)
+                .is_some_and(|pool| design.pools[*pool].role == role);
         if let (false, Some(kind)) = (has_role, gpu_type_of(&design.cluster, gpu, catalog)) {
             by_type.entry(kind.clone()).or_default().insert(gpu.clone());
         }
@@ -227,7 +231,11 @@ fn new_pool(
     let stem = format!("{} {short}", role.name());
     let (mut id, mut name) = (PoolId::from_label(&stem), stem.clone());
     let mut n = 2u32;
-    while design.pools.iter().any(|pool| pool.id == id || pool.name == name) {
+    while design
+        .pools
+        .iter()
+        .any(|pool| pool.id == id || pool.name == name)
+    {
         name = format!("{stem} {n}");
         id = PoolId::from_label(&name);
         n += 1;

@@ -1,0 +1,73 @@
+//! Version 1 of the document, frozen: what was once written is read for ever.
+//!
+//! These types are the format. They mirror the program's types but are not them, so the program
+//! may change without changing what a file means; a change of the format is a version 2 beside
+//! this module and a step from 1 to 2. Only leaves with a text form that never changes (quantities,
+//! ids, ranges of GPUs) are shared.
+
+mod bounds;
+mod check;
+mod cluster;
+mod mirror;
+mod model;
+mod plan;
+mod workload;
+
+pub(super) use check::check;
+
+use super::document;
+use crate::units::Seconds;
+use bounds::{MAX_DESIGNS, MAX_NAME, MAX_TEXT};
+use mirror::{Frozen, frozen_struct};
+use plan::Design;
+use serde::{Deserialize, Serialize};
+use workload::Workload;
+
+/// The whole file.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct File {
+    pub(super) format: String,
+    pub(super) version: u32,
+    pub(super) app: String,
+    pub(super) project: Project,
+}
+
+frozen_struct!(Project as document::Project {
+    #[serde(deserialize_with = "bounds::text::<_, MAX_NAME>")]
+    name: String,
+    #[serde(default, skip_serializing_if = "String::is_empty", deserialize_with = "bounds::text::<_, MAX_TEXT>")]
+    story: String,
+    #[serde(deserialize_with = "bounds::at_most::<_, _, MAX_DESIGNS>")]
+    designs: Vec<Design>,
+    workload: Workload,
+    slo: Slo,
+    curve: CurveStudy,
+});
+
+frozen_struct!(Slo as document::Slo {
+    ttft: Seconds,
+    tpot: Seconds,
+    #[serde(deserialize_with = "bounds::up_to::<_, 1>")]
+    attainment: f64,
+});
+
+frozen_struct!(CurveStudy as document::CurveStudy {
+    #[serde(deserialize_with = "bounds::loads")]
+    loads: Vec<f64>,
+    points: u32,
+    #[serde(deserialize_with = "bounds::up_to::<_, 100>")]
+    percentile: f64,
+});
+
+impl From<&document::Project> for Project {
+    fn from(live: &document::Project) -> Self {
+        Self::freeze(live)
+    }
+}
+
+impl From<Project> for document::Project {
+    fn from(frozen: Project) -> Self {
+        frozen.thaw()
+    }
+}

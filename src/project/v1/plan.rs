@@ -1,0 +1,102 @@
+//! Version 1 of a design: model, pools, services and feeds.
+
+use super::bounds::{self, MAX_NAME, MAX_POOLS, MAX_RANGES};
+use super::cluster::Cluster;
+use super::mirror::{Frozen, frozen_enum, frozen_struct};
+use super::model::{Dtype, Model};
+use crate::catalog::ModelId;
+use crate::cluster::GpuRange;
+use crate::plan;
+use crate::plan::{DesignId, PoolId, ServiceId};
+use crate::units::Seconds;
+
+frozen_struct!(Design as plan::Design {
+    id: DesignId,
+    #[serde(deserialize_with = "bounds::text::<_, MAX_NAME>")]
+    name: String,
+    cluster: Cluster,
+    model: ModelRef,
+    #[serde(deserialize_with = "bounds::at_most::<_, _, MAX_POOLS>")]
+    pools: Vec<Pool>,
+    #[serde(default, deserialize_with = "bounds::at_most::<_, _, MAX_POOLS>")]
+    services: Vec<Service>,
+    #[serde(default, deserialize_with = "bounds::at_most::<_, _, MAX_POOLS>")]
+    feeds: Vec<Feed>,
+});
+
+frozen_enum!(ModelRef as plan::ModelRef {
+    Preset(id: ModelId),
+    Inline(model: Box<Model>),
+});
+
+frozen_struct!(Pool as plan::Pool {
+    id: PoolId,
+    #[serde(deserialize_with = "bounds::text::<_, MAX_NAME>")]
+    name: String,
+    role: Role,
+    #[serde(deserialize_with = "bounds::at_most::<_, _, MAX_RANGES>")]
+    gpus: Vec<GpuRange>,
+    layout: Layout,
+    engine: Engine,
+    precision: Precision,
+});
+
+frozen_enum!(Role as plan::Role {
+    Colocated,
+    Prefill,
+    Decode,
+    Attention,
+    Ffn,
+});
+
+frozen_struct!(Layout as plan::Layout {
+    tp: u32,
+    pp: u32,
+    dp: u32,
+    ep: u32,
+});
+
+frozen_enum!(EngineKind as plan::EngineKind { Vllm });
+
+frozen_enum!(FirstToken as plan::FirstToken {
+    PrefillEnd,
+    DecodeAdmission,
+});
+
+frozen_struct!(Engine as plan::Engine {
+    kind: EngineKind,
+    #[serde(deserialize_with = "bounds::text::<_, MAX_NAME>")]
+    version: String,
+    max_num_batched_tokens: u32,
+    max_num_seqs: u32,
+    block_size: u32,
+    #[serde(deserialize_with = "bounds::finite")]
+    gpu_memory_utilization: f64,
+    enable_chunked_prefill: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    num_gpu_blocks: Option<u64>,
+    host_step_time: Seconds,
+    first_token: FirstToken,
+});
+
+frozen_struct!(Precision as crate::model::Precision {
+    weights: Dtype,
+    activations: Dtype,
+    kv: Dtype,
+});
+
+frozen_enum!(Phases as plan::Phases {
+    Both,
+    Prefill,
+    Decode,
+});
+
+frozen_enum!(Service as plan::Service {
+    Whole { id: ServiceId, pool: PoolId, phases: Phases },
+    Afd { id: ServiceId, attention: Vec<PoolId>, ffn: PoolId, phases: Phases },
+});
+
+frozen_struct!(Feed as plan::Feed {
+    from: ServiceId,
+    to: ServiceId,
+});

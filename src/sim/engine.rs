@@ -1,0 +1,285 @@
+//! The run loop: events in order of time, each handled by the replica, network or workload it
+//! belongs to (`serve`); books checked and summed up at the end (`close`).
+
+mod close;
+mod serve;
+
+use super::lane::Ended;
+use super::metrics::Metrics;
+use super::network::Network;
+use super::queue::{Event, EventQueue, Nanos};
+use super::replica::ReplicaState;
+use super::request::{Arena, ReqId};
+use super::summary::{Summary, Work};
+use crate::cluster::Router;
+use crate::cost::{Fidelity, StepPricer};
+use crate::plan::{FirstToken, Phases, Plan};
+use crate::workload::{Load, Source, Trace, Workload, WorkloadError};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use thiserror::Error;
+
+/// Everything that decides a run.
+#[derive(Clone)]
+pub struct Scenario {
+    /// The frozen design.
+    pub plan: Arc<Plan>,
+    /// What is asked of it.
+    pub workload: Workload,
+    /// The workload's trace.
+    pub trace: Option<Arc<Trace>>,
+    /// How hard.
+    pub load: Load,
+    /// At most so many requests.
+    pub requests: Option<u64>,
+    /// Whose prices.
+    pub fidelity: Arc<dyn Fidelity>,
+}
+
+/// A hand on a run from outside.
+#[derive(Debug, Clone, Copy)]
+pub struct Control<'a> {
+    /// Set to stop it.
+    pub cancel: &'a AtomicBool,
+}
+
+/// Why a run gave no result.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum SimError {
+    /// Stopped from outside.
+    #[error("cancelled")]
+    Cancelled,
+    /// The workload is wrong.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    /// No pool takes new requests.
+    #[error("the plan has nobody to prefill: paint some GPUs co-located or prefill")]
+    NoEntry,
+    /// Requests are left and nothing more can happen.
+    #[error(
+        "stall at {at_s:.3} s: {in_flight} requests are left and none can go on ({detail})"
+    )]
+    Stall {
+        /// Simulated seconds.
+        at_s: f64,
+        /// Requests left.
+        in_flight: u64,
+        /// Where they are.
+        detail: String,
+    },
+    /// The books don't balance: a defect of the simulator.
+    #[error("a defect of the simulator: {what} at the end of the run")]
+    Conservation {
+        /// What does not balance.
+        what: String,
+    },
+}
+
+/// Events between looks at `cancel`: some ten microseconds each.
+const CANCEL_EVERY: u64 = 1024;
+
+/// Runs a scenario to its end.
+///
+/// # Errors
+/// Cancelled, a wrong workload, a stall, or books that don't balance.
+pub fn run(scenario: &Scenario, control: Control<'_>) -> Result<Summary, SimError> {
+    let mut engine = Engine::new(scenario)?;
+    engine.go(control)?;
+    engine.check()?;
+    Ok(engine.summary(scenario))
+}
+
+/// What happens to prefilled requests of a replica.
+#[derive(Clone)]
+enum After {
+    /// They decode where they are.
+    Decode,
+    /// They go to one of these decode lanes.
+    Handoff(Rc<Vec<(u32, u32)>>, FirstToken),
+}
+
+struct Engine<'a> {
+    plan: &'a Plan,
+    source: Source,
+    closed: bool,
+    queue: EventQueue,
+    now: Nanos,
+    requests: Arena,
+    replicas: Vec<ReplicaState>,
+    after: Vec<After>,
+    /// One price list per pool.
+    pricers: Vec<Option<StepPricer>>,
+    /// Lanes new requests may go to, and where the last one went.
+    entries: Vec<(u32, u32)>,
+    last_entry: usize,
+    network: Network,
+    router: Router<'a>,
+    /// Shapes of transfers between lanes, as they come up.
+    shapes: BTreeMap<(u32, u32, u32, u32), Option<Route>>,
+    /// Drawn, its arrival in the queue.
+    pending: Option<ReqId>,
+    metrics: Metrics,
+    ended: Ended,
+    flows_ended: Vec<ReqId>,
+    transfers: Vec<Option<Transfer>>,
+    events: u64,
+    work: Work,
+    tokens_asked: u64,
+}
+
+/// The way of KV from one lane to another.
+#[derive(Clone)]
+struct Route {
+    uses: Rc<Vec<(u32, f64)>>,
+    bytes_per_token: f64,
+    latency: Nanos,
+}
+
+/// A prefilled request on its way to decode, by its slot in the arena.
+#[derive(Clone, Copy)]
+struct Transfer {
+    /// Prefill replica and lane, where its blocks are held.
+    from: (u32, u32),
+    first_token: FirstToken,
+    latency: Nanos,
+}
+
+impl<'a> Engine<'a> {
+    fn new(scenario: &'a Scenario) -> Result<Self, SimError> {
+        let plan: &Plan = &scenario.plan;
+        let source = Source::new(
+            &scenario.workload,
+            scenario.load,
+            scenario.trace.clone(),
+            scenario.requests,
+        )?;
+        let mut replicas: Vec<ReplicaState> = Vec::new();
+        let mut lanes_of: Vec<Vec<(u32, u32)>> = Vec::new();
+        for service in &plan.services {
+            let pool = &plan.pools[service.pool];
+            let mut lanes = Vec::new();
+            for index in 0..pool.replicas.len() {
+                let id = u32::try_from(replicas.len()).unwrap_or(u32::MAX);
+                replicas.push(ReplicaState::new(service.pool, index, pool));
+                lanes.extend((0..pool.layout.dp).map(|lane| (id, lane)));
+            }
+            lanes_of.push(lanes);
+        }
+        let mut after = Vec::with_capacity(replicas.len());
+        let mut entries = Vec::new();
+        for (index, service) in plan.services.iter().enumerate() {
+            let pool = &plan.pools[service.pool];
+            let then = if service.phases == Phases::Prefill {
+                let targets: Vec<(u32, u32)> = plan
+                    .feeds
+                    .iter()
+                    .filter(|(from, _)| *from == index)
+                    .flat_map(|(_, to)| lanes_of[*to].iter().copied())
+                    .collect();
+                After::Handoff(Rc::new(targets), pool.engine.first_token)
+            } else {
+                After::Decode
+            };
+            after.extend((0..pool.replicas.len()).map(|_| then.clone()));
+            if service.phases != Phases::Decode {
+                entries.extend(lanes_of[index].iter().copied());
+            }
+        }
+        if entries.is_empty() {
+            return Err(SimError::NoEntry);
+        }
+        let pricers = (0..plan.pools.len())
+            .map(|pool| {
+                plan.services.iter().any(|s| s.pool == pool).then(|| {
+                    StepPricer::new(
+                        &plan.topology,
+                        &plan.model,
+                        &plan.pools[pool],
+                        &scenario.fidelity,
+                    )
+                })
+            })
+            .collect();
+        let burst = match scenario.load {
+            Load::Concurrency(n) => u64::from(n),
+            Load::Rate(_) | Load::TraceSpeed(_) => 0,
+        };
+        Ok(Self {
+            plan,
+            closed: burst > 0,
+            metrics: Metrics::new(source.len_hint(), burst),
+            source,
+            queue: EventQueue::default(),
+            now: 0,
+            requests: Arena::default(),
+            replicas,
+            after,
+            pricers,
+            last_entry: entries.len() - 1,
+            entries,
+            network: Network::new(
+                plan.topology
+                    .channels()
+                    .iter()
+                    .map(|channel| channel.rate.get())
+                    .collect(),
+            ),
+            router: Router::new(&plan.topology),
+            shapes: BTreeMap::new(),
+            pending: None,
+            ended: Ended::default(),
+            flows_ended: Vec::new(),
+            transfers: Vec::new(),
+            events: 0,
+            work: Work::default(),
+            tokens_asked: 0,
+        }
+        .primed(burst))
+    }
+
+    /// Puts the first arrivals in.
+    fn primed(mut self, burst: u64) -> Self {
+        if self.closed {
+            for _ in 0..burst {
+                if !self.send_next() {
+                    break;
+                }
+            }
+        } else {
+            self.next_arrival();
+        }
+        self
+    }
+
+    fn go(&mut self, control: Control<'_>) -> Result<(), SimError> {
+        while let Some((at, event)) = self.queue.pop() {
+            self.now = at;
+            self.events += 1;
+            if self.events.is_multiple_of(CANCEL_EVERY) && control.cancel.load(Ordering::Relaxed) {
+                return Err(SimError::Cancelled);
+            }
+            match event {
+                Event::Arrival => {
+                    // The request was drawn when its arrival was put in the queue.
+                    self.arrive();
+                    self.next_arrival();
+                }
+                Event::StepEnd { replica, cohort } => self.step_end(replica, cohort as usize),
+                Event::StageFree { replica } => {
+                    self.replicas[replica as usize].woken();
+                    self.launch(replica);
+                }
+                Event::FlowEnd { generation } => {
+                    if generation == self.network.generation {
+                        self.flows_end();
+                    }
+                }
+                Event::Landed { slot } => self.landed(ReqId(slot)),
+            }
+        }
+        Ok(())
+    }
+}
+

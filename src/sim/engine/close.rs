@@ -1,0 +1,150 @@
+//! The end of a run: books that must balance, and the summary.
+
+use super::{Engine, Scenario, SimError};
+use crate::cluster::ChannelId;
+use crate::cost::Class;
+use crate::sim::summary::{Provenance, Summary};
+
+impl Engine<'_> {
+    /// Every request ended in one state, every block is free, every token asked for was delivered,
+    /// every byte sent arrived.
+    pub(super) fn check(&self) -> Result<(), SimError> {
+        let counts = self.metrics.counts;
+        let left = self.requests.alive() as u64;
+        if left > 0 {
+            let waiting: u32 = self
+                .replicas
+                .iter()
+                .flat_map(|r| r.lanes.iter().map(|lane| lane.outstanding))
+                .sum();
+            return Err(SimError::Stall {
+                #[expect(clippy::cast_precision_loss, reason = "for people")]
+                at_s: self.now as f64 * 1e-9,
+                in_flight: left,
+                detail: format!("{waiting} of them in schedulers"),
+            });
+        }
+        let broken = |what: String| Err(SimError::Conservation { what });
+        if counts.arrived != counts.completed + counts.failed {
+            return broken(format!(
+                "{} requests arrived, {} completed, {} failed",
+                counts.arrived, counts.completed, counts.failed
+            ));
+        }
+        if self.metrics.delivered() != self.tokens_asked {
+            return broken(format!(
+                "{} tokens asked for, {} delivered",
+                self.tokens_asked,
+                self.metrics.delivered()
+            ));
+        }
+        for replica in &self.replicas {
+            for lane in &replica.lanes {
+                if lane.free_blocks() != lane.blocks() || lane.running() != 0 || lane.outstanding != 0
+                {
+                    return broken(format!(
+                        "{} of {} blocks free, {} requests running",
+                        lane.free_blocks(),
+                        lane.blocks(),
+                        lane.running()
+                    ));
+                }
+            }
+        }
+        let difference = (self.network.sent - self.network.received).abs();
+        if !self.network.is_idle() || difference > self.network.sent * 1e-9 + 1.0 {
+            return broken(format!(
+                "{} bytes sent, {} received",
+                self.network.sent, self.network.received
+            ));
+        }
+        Ok(())
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "shares and rates for people")]
+    pub(super) fn summary(&self, scenario: &Scenario) -> Summary {
+        let plan = self.plan;
+        let measured = self.metrics.measure(self.now, !self.closed);
+        let mut work = self.work;
+        work.events = self.events;
+        let mut by_class = [0u64; Class::COUNT];
+        for replica in &self.replicas {
+            work.steps += replica.steps;
+            work.request_steps += replica.request_steps;
+            work.preemptions += replica.lanes.iter().map(|l| l.preemptions).sum::<u64>();
+            for (sum, part) in by_class.iter_mut().zip(replica.by_class) {
+                *sum += part;
+            }
+        }
+        let device: u64 = by_class.iter().sum();
+        let mut time_shares: Vec<(&'static str, f64)> = Class::ALL
+            .iter()
+            .map(|class| {
+                let share = by_class[*class as usize] as f64 / device.max(1) as f64;
+                (class.name(), share)
+            })
+            .filter(|(_, share)| *share > 0.0)
+            .collect();
+        time_shares.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let kv_peak = plan
+            .pools
+            .iter()
+            .enumerate()
+            .map(|(index, pool)| {
+                let peak = self
+                    .replicas
+                    .iter()
+                    .filter(|replica| replica.pool == index)
+                    .flat_map(|replica| &replica.lanes)
+                    .map(|lane| lane.peak as f64 / lane.blocks().max(1) as f64)
+                    .fold(0.0, f64::max);
+                (pool.name.clone(), peak)
+            })
+            .collect();
+        let seconds = self.now as f64 * 1e-9;
+        let busiest_link = self
+            .network
+            .carried
+            .iter()
+            .zip(plan.topology.channels())
+            .enumerate()
+            .filter(|(_, (bytes, _))| **bytes > 0.0)
+            .map(|(index, (bytes, channel))| (index, bytes / (channel.rate.get() * seconds)))
+            .max_by(|a, b| a.1.total_cmp(&b.1))
+            .map(|(index, share)| {
+                let id = ChannelId(u32::try_from(index).unwrap_or(0));
+                (plan.topology.channel_name(id), share)
+            });
+        let mut engines: Vec<String> = plan
+            .services
+            .iter()
+            .map(|service| &plan.pools[service.pool].engine)
+            .map(|engine| format!("{} {}", engine.kind.name(), engine.version))
+            .collect();
+        engines.dedup();
+        let band = scenario.fidelity.band();
+        Summary {
+            requests: self.metrics.counts,
+            ttft_s: measured.ttft,
+            tpot_s: measured.tpot,
+            itl_s: measured.itl,
+            e2e_s: measured.e2e,
+            requests_per_s: measured.requests_per_s,
+            output_tokens_per_s: measured.output_tokens_per_s,
+            output_tokens_per_s_per_gpu: measured.output_tokens_per_s / f64::from(plan.gpus.max(1)),
+            input_tokens_per_s: measured.input_tokens_per_s,
+            window: measured.window,
+            saturated: measured.saturated,
+            busiest_link,
+            kv_peak,
+            provenance: Provenance {
+                fidelity: scenario.fidelity.name(),
+                engines,
+                band: (-band.below, band.above),
+                time_shares,
+                seed: scenario.workload.seed,
+            },
+            work,
+        }
+    }
+}

@@ -1,0 +1,354 @@
+//! What each event does: requests arrive, steps start and end, KV moves.
+
+use super::{After, Engine, Route, Transfer};
+use crate::cost::kv_transfer;
+use crate::plan::FirstToken;
+use crate::sim::lane::Ended;
+use crate::sim::metrics::Record;
+use crate::sim::network::uses;
+use crate::sim::queue::{Event, Nanos};
+use crate::sim::request::ReqId;
+use std::rc::Rc;
+
+impl Engine<'_> {
+    /// Draws the next open-loop request and puts its arrival in the queue.
+    pub(super) fn next_arrival(&mut self) {
+        if let Some(drawn) = self.source.next() {
+            let at = drawn.arrival_ns.unwrap_or(self.now).max(self.now);
+            self.pending = Some(self.add(at, drawn.input, drawn.output));
+            self.queue.push(at, Event::Arrival);
+        }
+    }
+
+    fn add(&mut self, at: Nanos, input: u64, output: u64) -> ReqId {
+        // Lengths are bounded where they are read; sums of two stay in range.
+        let tokens = |n: u64| u32::try_from(n).unwrap_or(u32::MAX / 4);
+        self.requests.add(at, tokens(input), tokens(output))
+    }
+
+    /// The pending request arrives.
+    pub(super) fn arrive(&mut self) {
+        if let Some(id) = self.pending.take() {
+            self.admit(id);
+        }
+    }
+
+    /// Closed loop: sends the next request now; one that can't be served makes room for the one
+    /// after it. Whether one was sent.
+    pub(super) fn send_next(&mut self) -> bool {
+        while let Some(drawn) = self.source.next() {
+            let id = self.add(self.now, drawn.input, drawn.output);
+            if self.admit(id) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Routes a new request to the entry lane with the fewest outstanding; ties go round.
+    fn admit(&mut self, id: ReqId) -> bool {
+        self.metrics.sent(self.now);
+        let count = self.entries.len();
+        let chosen = (1..=count)
+            .map(|offset| (self.last_entry + offset) % count)
+            .min_by_key(|index| {
+                let (replica, lane) = self.entries[*index];
+                self.replicas[replica as usize].lanes[lane as usize].outstanding
+            })
+            .unwrap_or(0);
+        let (replica, lane) = self.entries[chosen];
+        let request = self.requests[id];
+        let tokens = u64::from(request.input) + u64::from(request.output);
+        let home = &mut self.replicas[replica as usize].lanes[lane as usize];
+        if request.input == 0 || request.output == 0 || !home.can_hold(tokens) {
+            self.metrics.refused();
+            self.requests.remove(id);
+            return false;
+        }
+        self.last_entry = chosen;
+        self.tokens_asked += u64::from(request.output);
+        home.outstanding += 1;
+        home.enqueue(id);
+        self.requests[id].home = (replica, lane);
+        self.launch(replica);
+        true
+    }
+
+    /// Starts as many steps of a replica as it has room for.
+    pub(super) fn launch(&mut self, replica: u32) {
+        let state = &mut self.replicas[replica as usize];
+        let Some(pricer) = &mut self.pricers[state.pool] else {
+            return;
+        };
+        if let Some(launched) = state.launch(&mut self.requests, pricer, self.now) {
+            self.queue.push(
+                launched.end,
+                Event::StepEnd {
+                    replica,
+                    cohort: launched.cohort,
+                },
+            );
+            if let Some(at) = launched.stage_free {
+                self.queue.push(at, Event::StageFree { replica });
+            }
+        }
+    }
+
+    pub(super) fn step_end(&mut self, replica: u32, cohort: usize) {
+        let mut ended = std::mem::take(&mut self.ended);
+        let after = self.after[replica as usize].clone();
+        let keeps = matches!(after, After::Decode);
+        let lanes = self.replicas[replica as usize].lanes.len();
+        self.replicas[replica as usize].landed(cohort);
+        for lane in 0..lanes {
+            let state = &mut self.replicas[replica as usize];
+            let batch = &state.batches[cohort][lane];
+            if batch.is_empty() {
+                continue;
+            }
+            state.lanes[lane].end_step(
+                &mut self.requests,
+                cohort,
+                batch,
+                self.now,
+                keeps,
+                &mut ended,
+            );
+            self.deliver(&ended);
+            let place = (replica, u32::try_from(lane).unwrap_or(0));
+            for id in &ended.finished {
+                self.complete(*id, place);
+            }
+            for id in &ended.prefilled {
+                self.prefilled(*id, place, &after);
+            }
+        }
+        self.ended = ended;
+        self.admit_arrivals(replica);
+        self.launch(replica);
+    }
+
+    /// Tokens of a step reach their clients.
+    fn deliver(&mut self, ended: &Ended) {
+        self.metrics
+            .tokens(ended.steady, self.now - ended.since.min(self.now));
+        for id in &ended.newcomers {
+            let gap = self.now - self.requests[*id].last_token;
+            self.metrics.tokens(1, gap);
+        }
+    }
+
+    /// A prompt has been computed and has yielded a token.
+    fn prefilled(&mut self, id: ReqId, place: (u32, u32), after: &After) {
+        let now = self.now;
+        let request = &mut self.requests[id];
+        let done = request.produced == request.output;
+        if request.produced > 1 {
+            // It was preempted and computed again: this is a later token.
+            let gap = now - request.last_token;
+            request.last_token = now;
+            self.metrics.tokens(1, gap);
+            if done {
+                self.complete(id, place);
+            }
+            return;
+        }
+        let handoff = match after {
+            After::Handoff(targets, first_token) if !done => Some((Rc::clone(targets), *first_token)),
+            After::Handoff(..) | After::Decode => None,
+        };
+        match handoff {
+            None => {
+                self.first_token(id);
+                if done {
+                    self.complete(id, place);
+                }
+            }
+            Some((targets, first_token)) => {
+                if first_token == FirstToken::PrefillEnd {
+                    self.first_token(id);
+                }
+                self.hand_off(id, place, &targets, first_token);
+            }
+        }
+    }
+
+    fn first_token(&mut self, id: ReqId) {
+        let request = &mut self.requests[id];
+        request.first_token = Some(self.now);
+        request.last_token = self.now;
+        self.metrics.first_token();
+    }
+
+    fn complete(&mut self, id: ReqId, (replica, lane): (u32, u32)) {
+        let request = self.requests[id];
+        let first = request.first_token.unwrap_or(self.now);
+        self.metrics.counts.completed += 1;
+        self.metrics.records.push(Record {
+            arrival: request.arrival,
+            ttft: first - request.arrival,
+            e2e: self.now - request.arrival,
+            input: request.input,
+            output: request.output,
+        });
+        self.replicas[replica as usize].lanes[lane as usize].outstanding -= 1;
+        self.requests.remove(id);
+        if self.closed {
+            self.send_next();
+        }
+    }
+
+    /// A prefilled request waits for a decode lane: the one with the fewest outstanding.
+    fn hand_off(
+        &mut self,
+        id: ReqId,
+        from: (u32, u32),
+        targets: &[(u32, u32)],
+        first_token: FirstToken,
+    ) {
+        let tokens = u64::from(self.requests[id].input) + u64::from(self.requests[id].output);
+        let target = targets
+            .iter()
+            .filter(|(replica, lane)| {
+                self.replicas[*replica as usize].lanes[*lane as usize].can_hold(tokens)
+            })
+            .min_by_key(|(replica, lane)| {
+                self.replicas[*replica as usize].lanes[*lane as usize].outstanding
+            })
+            .copied();
+        let slot = id.0 as usize;
+        if self.transfers.len() <= slot {
+            self.transfers.resize(slot + 1, None);
+        }
+        let (source, lane) = from;
+        let home = &mut self.replicas[source as usize].lanes[lane as usize];
+        home.outstanding -= 1;
+        let Some(target) = target else {
+            // No decode pool can ever hold it: it ends here, refused.
+            home.release(self.requests[id].base);
+            self.tokens_asked -= u64::from(self.requests[id].output);
+            if self.requests[id].first_token.is_some() {
+                self.metrics.counts.failed += 1;
+                self.tokens_asked += 1;
+            } else {
+                self.metrics.refused();
+            }
+            self.requests.remove(id);
+            if self.closed {
+                self.send_next();
+            }
+            return;
+        };
+        self.transfers[slot] = Some(Transfer {
+            from,
+            first_token,
+            latency: 0,
+        });
+        self.requests[id].home = target;
+        let lane = &mut self.replicas[target.0 as usize].lanes[target.1 as usize];
+        lane.outstanding += 1;
+        lane.expect(id);
+        self.admit_arrivals(target.0);
+    }
+
+    /// Decode admits expected requests as blocks allow; their KV starts to flow.
+    fn admit_arrivals(&mut self, replica: u32) {
+        for lane in 0..self.replicas[replica as usize].lanes.len() {
+            while let Some(id) =
+                self.replicas[replica as usize].lanes[lane].admit_transfer(&self.requests)
+            {
+                self.start_transfer(id, (replica, u32::try_from(lane).unwrap_or(0)));
+            }
+        }
+    }
+
+    fn start_transfer(&mut self, id: ReqId, to: (u32, u32)) {
+        let slot = id.0 as usize;
+        let Some(transfer) = self.transfers[slot] else {
+            return;
+        };
+        self.work.transfers += 1;
+        let key = (transfer.from.0, transfer.from.1, to.0, to.1);
+        let route = match self.shapes.get(&key) {
+            Some(route) => route.clone(),
+            None => {
+                let route = self.find_route(transfer.from, to);
+                self.shapes.insert(key, route.clone());
+                route
+            }
+        };
+        // `plan` refuses feeds between pools that nothing joins.
+        let Some(route) = route else {
+            self.queue.push(self.now, Event::Landed { slot: id.0 });
+            return;
+        };
+        if let Some(transfer) = &mut self.transfers[slot] {
+            transfer.latency = route.latency;
+        }
+        let bytes = route.bytes_per_token * f64::from(self.requests[id].base);
+        self.network.start(self.now, id, route.uses, bytes);
+        self.watch_network();
+    }
+
+    fn find_route(&mut self, from: (u32, u32), to: (u32, u32)) -> Option<Route> {
+        let plan = self.plan;
+        let (source, target) = (&self.replicas[from.0 as usize], &self.replicas[to.0 as usize]);
+        let shape = kv_transfer(
+            &mut self.router,
+            &plan.model,
+            &|channel| plan.topology.channel(channel).rate.get(),
+            (&plan.pools[source.pool], source.index, from.1),
+            (&plan.pools[target.pool], target.index, to.1),
+        )?;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "float casts saturate"
+        )]
+        let latency = (shape.latency * 1e9).round() as Nanos;
+        Some(Route {
+            uses: uses(&shape),
+            bytes_per_token: shape.bytes_per_token,
+            latency,
+        })
+    }
+
+    fn watch_network(&mut self) {
+        if let Some(at) = self.network.next_end() {
+            let generation = self.network.generation;
+            self.queue
+                .push(at.max(self.now), Event::FlowEnd { generation });
+        }
+    }
+
+    pub(super) fn flows_end(&mut self) {
+        let mut ended = std::mem::take(&mut self.flows_ended);
+        ended.clear();
+        self.network.finish(self.now, &mut ended);
+        for id in &ended {
+            let latency = self.transfers[id.0 as usize].map_or(0, |transfer| transfer.latency);
+            self.queue
+                .push(self.now + latency, Event::Landed { slot: id.0 });
+        }
+        self.flows_ended = ended;
+        self.watch_network();
+    }
+
+    /// A request's KV is where it decodes: prefill lets go of its blocks.
+    pub(super) fn landed(&mut self, id: ReqId) {
+        let Some(transfer) = self.transfers[id.0 as usize].take() else {
+            return;
+        };
+        if transfer.first_token == FirstToken::DecodeAdmission {
+            self.first_token(id);
+        }
+        let (source, lane) = transfer.from;
+        let base = self.requests[id].base;
+        self.replicas[source as usize].lanes[lane as usize].release(base);
+        let (replica, lane) = self.requests[id].home;
+        self.replicas[replica as usize].lanes[lane as usize]
+            .join_from_transfer(&mut self.requests, id);
+        self.launch(replica);
+        self.launch(source);
+    }
+}

@@ -1,0 +1,499 @@
+//! One scheduler and its KV blocks, after vLLM's V1 scheduler (`vllm/v1/core/sched/scheduler.py`,
+//! 0.11): one token budget for prefills and decodes, running requests first, waiting ones in order
+//! of arrival, a prompt cut to the budget that is left; a request that can't get a block takes the
+//! blocks of the one admitted last, which goes back to the head of the queue with everything it has
+//! generated and is recomputed as one prefill.
+//!
+//! A step costs what changes in it. Decodes of a cohort are a count, a sum of contexts that is
+//! affine in the step number, and a histogram of when each needs its next block: a request that
+//! joins at step `j` with `b` tokens cached needs one at steps `s` with `s ≡ j − b` modulo the
+//! block size. A cohort is one of the pipeline's micro-batches; without a pipeline there is one.
+
+use super::queue::Nanos;
+use super::request::{Arena, NONE, ReqId};
+use crate::cost::Chunk;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// The engine settings a lane runs by.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Settings {
+    pub(super) budget: u32,
+    pub(super) max_seqs: u32,
+    pub(super) block: u32,
+    pub(super) chunked: bool,
+    pub(super) blocks: u64,
+}
+
+/// What a lane does in one step; buffers are used again.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    pub(super) step: u64,
+    pub(super) decodes: u32,
+    pub(super) context: u64,
+    pub(super) chunks: Vec<Chunk>,
+    /// Requests of `chunks`, in the same order.
+    pub(super) prefills: Vec<ReqId>,
+    /// Prompts that end in this step.
+    pub(super) ends: u32,
+}
+
+impl Batch {
+    pub(super) fn is_empty(&self) -> bool {
+        self.decodes == 0 && self.chunks.is_empty()
+    }
+}
+
+/// One micro-batch of a lane: its running requests.
+#[derive(Debug)]
+struct Cohort {
+    /// Step it runs next, or is running.
+    step: u64,
+    in_flight: bool,
+    /// When its last step ended.
+    last_end: Nanos,
+    decodes: u32,
+    /// Sum over decodes of (cached tokens + 1 − join step): contexts are this + decodes · step.
+    context_origin: i64,
+    /// Decodes by the step (modulo the block size) at which they need a block.
+    block_due: Vec<u32>,
+    /// (last step, request, life).
+    finishing: BinaryHeap<Reverse<(u64, ReqId, u32)>>,
+    /// Requests with prompt left, in order of admission.
+    partial: VecDeque<ReqId>,
+    /// Admission order of all running requests.
+    head: u32,
+    tail: u32,
+    /// Came in from a transfer and have not decoded here yet: (request, life).
+    newcomers: Vec<(ReqId, u32)>,
+}
+
+/// One scheduler.
+#[derive(Debug)]
+pub(super) struct Lane {
+    settings: Settings,
+    free: u64,
+    running: u32,
+    waiting: VecDeque<ReqId>,
+    /// With KV on the way or to come, in order: decode admits them when blocks are free.
+    arriving: VecDeque<ReqId>,
+    cohorts: Vec<Cohort>,
+    /// Requests routed here and not gone.
+    pub(super) outstanding: u32,
+    pub(super) preemptions: u64,
+    /// Most blocks in use at once.
+    pub(super) peak: u64,
+}
+
+/// What a step's end brought.
+#[derive(Debug, Default)]
+pub(super) struct Ended {
+    /// Decodes that got a token, newcomers apart.
+    pub(super) steady: u32,
+    /// When those got their previous one.
+    pub(super) since: Nanos,
+    /// Newcomers that got their first token here.
+    pub(super) newcomers: Vec<ReqId>,
+    /// Prompts that ended.
+    pub(super) prefilled: Vec<ReqId>,
+    /// Decodes that got their last token.
+    pub(super) finished: Vec<ReqId>,
+}
+
+impl Ended {
+    pub(super) fn clear(&mut self) {
+        self.steady = 0;
+        self.newcomers.clear();
+        self.prefilled.clear();
+        self.finished.clear();
+    }
+}
+
+impl Lane {
+    pub(super) fn new(settings: Settings, cohorts: usize) -> Self {
+        let cohort = || Cohort {
+            step: 0,
+            in_flight: false,
+            last_end: 0,
+            decodes: 0,
+            context_origin: 0,
+            block_due: vec![0; settings.block as usize],
+            finishing: BinaryHeap::new(),
+            partial: VecDeque::new(),
+            head: NONE,
+            tail: NONE,
+            newcomers: Vec::new(),
+        };
+        Self {
+            free: settings.blocks,
+            settings,
+            running: 0,
+            waiting: VecDeque::new(),
+            arriving: VecDeque::new(),
+            cohorts: (0..cohorts).map(|_| cohort()).collect(),
+            outstanding: 0,
+            preemptions: 0,
+            peak: 0,
+        }
+    }
+
+    fn blocks_for(&self, tokens: u64) -> u64 {
+        tokens.div_ceil(u64::from(self.settings.block))
+    }
+
+    /// Whether a request of that many tokens can ever be held.
+    pub(super) fn can_hold(&self, tokens: u64) -> bool {
+        self.blocks_for(tokens) <= self.settings.blocks
+    }
+
+    /// Blocks neither held nor promised.
+    pub(super) const fn free_blocks(&self) -> u64 {
+        self.free
+    }
+
+    /// All blocks.
+    pub(super) const fn blocks(&self) -> u64 {
+        self.settings.blocks
+    }
+
+    /// Requests admitted, transfers on the way included.
+    pub(super) const fn running(&self) -> u32 {
+        self.running
+    }
+
+    /// A new request to prefill.
+    pub(super) fn enqueue(&mut self, id: ReqId) {
+        self.waiting.push_back(id);
+    }
+
+    /// A prefilled request to decode, its KV elsewhere.
+    pub(super) fn expect(&mut self, id: ReqId) {
+        self.arriving.push_back(id);
+    }
+
+    /// Admits the next expected request if blocks and a place are free, and takes its blocks.
+    /// Preempted requests of the lane come first.
+    pub(super) fn admit_transfer(&mut self, requests: &Arena) -> Option<ReqId> {
+        let id = *self.arriving.front()?;
+        if !self.waiting.is_empty() || self.running >= self.settings.max_seqs {
+            return None;
+        }
+        // Its cache and the token it decodes first.
+        let need = self.blocks_for(u64::from(requests[id].base) + 1);
+        if need > self.free {
+            return None;
+        }
+        // That token's block is taken when it is due, at the first step.
+        self.take(self.blocks_for(u64::from(requests[id].base)));
+        self.running += 1;
+        self.arriving.pop_front()
+    }
+
+    fn take(&mut self, blocks: u64) {
+        self.free -= blocks;
+        self.peak = self.peak.max(self.settings.blocks - self.free);
+    }
+
+    /// A transfer has arrived: the request decodes from the next step of the emptiest cohort on.
+    pub(super) fn join_from_transfer(&mut self, requests: &mut Arena, id: ReqId) {
+        let index = self
+            .cohorts
+            .iter()
+            .enumerate()
+            .min_by_key(|(_, cohort)| cohort.decodes)
+            .map_or(0, |(index, _)| index);
+        let block = u64::from(self.settings.block);
+        let cohort = &mut self.cohorts[index];
+        let life = requests[id].life;
+        cohort.append(requests, id);
+        let step = cohort.step + u64::from(cohort.in_flight);
+        cohort.join(requests, id, step, block);
+        cohort.newcomers.push((id, life));
+    }
+
+    /// Whether a cohort has something to run or to admit.
+    pub(super) fn has_work(&self, cohort: usize) -> bool {
+        let c = &self.cohorts[cohort];
+        !c.in_flight && (c.head != NONE || !self.waiting.is_empty())
+    }
+
+    /// Builds the next step of a cohort and takes its blocks. Returns whether the lane has work in
+    /// it.
+    pub(super) fn schedule(&mut self, requests: &mut Arena, index: usize, batch: &mut Batch) -> bool {
+        let preempted = self.build(requests, index, batch);
+        // All were preempted: the next pass admits again, as the engine's next call would.
+        if batch.is_empty() && preempted {
+            self.build(requests, index, batch);
+        }
+        self.cohorts[index].in_flight = !batch.is_empty();
+        !batch.is_empty()
+    }
+
+    /// One pass of the scheduler; whether it preempted.
+    fn build(&mut self, requests: &mut Arena, index: usize, batch: &mut Batch) -> bool {
+        let block = u64::from(self.settings.block);
+        batch.chunks.clear();
+        batch.prefills.clear();
+        batch.ends = 0;
+        let step = self.cohorts[index].step;
+        batch.step = step;
+        let mut preempted = false;
+        // Decodes: one token each; some need a block now.
+        loop {
+            let due = u64::from(self.cohorts[index].block_due[(step % block) as usize]);
+            if due <= self.free {
+                self.take(due);
+                break;
+            }
+            preempted = true;
+            self.preempt_last(requests, index, false);
+        }
+        let cohort = &self.cohorts[index];
+        batch.decodes = cohort.decodes;
+        batch.context = cohort.context();
+        let mut budget = self.settings.budget.saturating_sub(batch.decodes);
+        // Prompts under way.
+        let mut position = 0;
+        while let Some(id) = self.cohorts[index].partial.get(position).copied() {
+            let request = &requests[id];
+            let tokens = (request.base - request.computed).min(budget);
+            if tokens == 0 {
+                break;
+            }
+            let held = self.blocks_for(u64::from(request.computed));
+            let need = self.blocks_for(u64::from(request.computed + tokens)) - held;
+            if need > self.free {
+                preempted = true;
+                // Whoever was admitted last gives way, itself if it must be.
+                let last = ReqId(self.cohorts[index].tail);
+                self.preempt_last(requests, index, true);
+                if last == id {
+                    break;
+                }
+                batch.decodes = self.cohorts[index].decodes;
+                batch.context = self.cohorts[index].context();
+                continue;
+            }
+            self.take(need);
+            budget -= tokens;
+            batch.push(requests, id, tokens);
+            position += 1;
+        }
+        if preempted {
+            return true;
+        }
+        // Waiting requests, in order.
+        while let Some(id) = self.waiting.front().copied() {
+            if self.running >= self.settings.max_seqs || budget == 0 {
+                break;
+            }
+            let rest = requests[id].base - requests[id].computed;
+            if !self.settings.chunked && rest > budget {
+                break;
+            }
+            let tokens = rest.min(budget);
+            let need = self.blocks_for(u64::from(tokens));
+            if need > self.free {
+                break;
+            }
+            self.take(need);
+            self.waiting.pop_front();
+            self.running += 1;
+            let cohort = &mut self.cohorts[index];
+            cohort.append(requests, id);
+            cohort.partial.push_back(id);
+            budget -= tokens;
+            batch.push(requests, id, tokens);
+        }
+        false
+    }
+
+    /// Takes the blocks of the request admitted last and sends it back to the head of the queue.
+    /// `due_taken`: this step's decodes already have their blocks.
+    fn preempt_last(&mut self, requests: &mut Arena, index: usize, due_taken: bool) {
+        let block = u64::from(self.settings.block);
+        let id = ReqId(self.cohorts[index].tail);
+        let cohort = &mut self.cohorts[index];
+        cohort.unlink(requests, id);
+        let request = &mut requests[id];
+        let held = if request.decoding {
+            let done = cohort.step - request.join_step;
+            cohort.leave(request.base, request.join_step, block);
+            // One that came by transfer and has not decoded here got its last token elsewhere.
+            if cohort.newcomers.iter().all(|(other, _)| *other != id) {
+                request.last_token = cohort.last_end;
+            }
+            let generated = u32::try_from(done).unwrap_or(u32::MAX);
+            let held = u64::from(request.base) + done + u64::from(due_taken);
+            // Everything it has is computed again, as one prefill that yields the next token.
+            request.produced += generated;
+            request.base = request.input + request.produced;
+            request.decoding = false;
+            held
+        } else {
+            cohort.partial.retain(|other| *other != id);
+            u64::from(request.computed)
+        };
+        request.computed = 0;
+        request.life += 1;
+        cohort.newcomers.retain(|(other, _)| *other != id);
+        self.free += self.blocks_for(held);
+        self.running -= 1;
+        self.waiting.push_front(id);
+        self.preemptions += 1;
+    }
+
+    /// Ends a cohort's step: prompts advance, decodes get a token, the finished leave.
+    /// `keeps` says whether prefilled requests decode here; those of a prefill pool keep their
+    /// blocks until [`Lane::release`].
+    pub(super) fn end_step(
+        &mut self,
+        requests: &mut Arena,
+        index: usize,
+        batch: &Batch,
+        now: Nanos,
+        keeps: bool,
+        ended: &mut Ended,
+    ) {
+        let block = u64::from(self.settings.block);
+        let cohort = &mut self.cohorts[index];
+        ended.clear();
+        ended.since = cohort.last_end;
+        let step = batch.step;
+        cohort.newcomers.retain(|(id, life)| {
+            let request = &requests[*id];
+            if request.life != *life {
+                return false;
+            }
+            let ran = request.join_step == step;
+            if ran {
+                ended.newcomers.push(*id);
+            }
+            !ran
+        });
+        ended.steady = batch.decodes - u32::try_from(ended.newcomers.len()).unwrap_or(0);
+        // The last step of some.
+        while let Some(Reverse((last, id, life))) = cohort.finishing.peek().copied() {
+            if requests[id].life != life {
+                cohort.finishing.pop();
+                continue;
+            }
+            if last > step {
+                break;
+            }
+            cohort.finishing.pop();
+            let request = &requests[id];
+            let held = u64::from(request.base) + (step + 1 - request.join_step);
+            cohort.leave(request.base, request.join_step, block);
+            cohort.unlink(requests, id);
+            self.free += held.div_ceil(block);
+            self.running -= 1;
+            ended.finished.push(id);
+        }
+        cohort.step = step + 1;
+        cohort.last_end = now;
+        cohort.in_flight = false;
+        for (id, chunk) in batch.prefills.iter().zip(&batch.chunks) {
+            let request = &mut requests[*id];
+            request.computed += chunk.tokens;
+            if request.computed < request.base {
+                continue;
+            }
+            // The prompt is cached and has yielded a token.
+            request.produced += 1;
+            let rest = request.output - request.produced;
+            let cohort = &mut self.cohorts[index];
+            cohort.partial.retain(|other| other != id);
+            if rest == 0 {
+                let held = u64::from(request.base);
+                cohort.unlink(requests, *id);
+                self.free += held.div_ceil(block);
+                self.running -= 1;
+            } else if keeps {
+                let next = cohort.step;
+                cohort.join(requests, *id, next, block);
+            } else {
+                cohort.unlink(requests, *id);
+                self.running -= 1;
+            }
+            ended.prefilled.push(*id);
+        }
+    }
+
+    /// Gives back the blocks of a request whose KV has left.
+    pub(super) fn release(&mut self, tokens: u32) {
+        self.free += self.blocks_for(u64::from(tokens));
+    }
+}
+
+impl Batch {
+    fn push(&mut self, requests: &Arena, id: ReqId, tokens: u32) {
+        let request = &requests[id];
+        self.chunks.push(Chunk {
+            tokens,
+            context: request.computed,
+        });
+        self.prefills.push(id);
+        self.ends += u32::from(request.computed + tokens == request.base);
+    }
+}
+
+impl Cohort {
+    fn context(&self) -> u64 {
+        let step = i64::try_from(self.step).unwrap_or(i64::MAX);
+        let sum = self.context_origin + i64::from(self.decodes) * step;
+        u64::try_from(sum).unwrap_or(0)
+    }
+
+    /// Adds a request to the decodes from `step` on.
+    fn join(&mut self, requests: &mut Arena, id: ReqId, step: u64, block: u64) {
+        let request = &mut requests[id];
+        request.join_step = step;
+        request.decoding = true;
+        let base = u64::from(request.base);
+        self.decodes += 1;
+        self.context_origin += i64::from(request.base) + 1 - i64::try_from(step).unwrap_or(i64::MAX);
+        self.block_due[due(step, base, block)] += 1;
+        let rest = u64::from(request.output - request.produced);
+        self.finishing
+            .push(Reverse((step + rest - 1, id, request.life)));
+    }
+
+    /// Takes a request out of the decodes.
+    fn leave(&mut self, base: u32, join_step: u64, block: u64) {
+        self.decodes -= 1;
+        self.context_origin -= i64::from(base) + 1 - i64::try_from(join_step).unwrap_or(i64::MAX);
+        self.block_due[due(join_step, u64::from(base), block)] -= 1;
+    }
+
+    fn append(&mut self, requests: &mut Arena, id: ReqId) {
+        requests[id].before = self.tail;
+        requests[id].after = NONE;
+        if self.tail == NONE {
+            self.head = id.0;
+        } else {
+            requests[ReqId(self.tail)].after = id.0;
+        }
+        self.tail = id.0;
+    }
+
+    fn unlink(&mut self, requests: &mut Arena, id: ReqId) {
+        let (before, after) = (requests[id].before, requests[id].after);
+        if before == NONE {
+            self.head = after;
+        } else {
+            requests[ReqId(before)].after = after;
+        }
+        if after == NONE {
+            self.tail = before;
+        } else {
+            requests[ReqId(after)].before = before;
+        }
+    }
+}
+
+/// Step (modulo the block size) at which a request with `base` cached tokens at its first decode
+/// step `join` needs a new block: `(base + step − join) ≡ 0`.
+fn due(join: u64, base: u64, block: u64) -> usize {
+    usize::try_from((join % block + block - base % block) % block).unwrap_or(0)
+}

@@ -1,0 +1,208 @@
+//! What is noted while a run goes on, and how it becomes a [`Summary`].
+//!
+//! The steady window opens when a tenth of the requests have been sent and closes when the last is
+//! sent: before it queues fill, after it they drain. Latencies are those of requests sent inside
+//! it, throughput counts tokens delivered inside it. A run too short for that is measured whole.
+
+use super::histogram::{Histogram, exact_stats};
+use super::queue::Nanos;
+use super::summary::{Counts, Stats, Window};
+
+/// A completed request, or one that got its first token at least.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Record {
+    pub(super) arrival: Nanos,
+    pub(super) ttft: Nanos,
+    pub(super) e2e: Nanos,
+    pub(super) input: u32,
+    pub(super) output: u32,
+}
+
+/// Counters at one instant.
+#[derive(Debug, Clone, Copy, Default)]
+struct Mark {
+    at: Nanos,
+    tokens: u64,
+    waiting: u64,
+}
+
+/// Fewest requests sent inside a steady window.
+const FEWEST_STEADY: u64 = 16;
+
+/// Everything noted.
+#[derive(Debug, Default)]
+pub(super) struct Metrics {
+    pub(super) counts: Counts,
+    pub(super) records: Vec<Record>,
+    tokens: u64,
+    /// Sent, but without a first token.
+    waiting: u64,
+    steady_itl: Histogram,
+    whole_itl: Histogram,
+    open: Option<Mark>,
+    close: Option<Mark>,
+    /// Requests of the run, and which one opens the window.
+    total: u64,
+    opens_at: u64,
+}
+
+/// The measured numbers.
+pub(super) struct Measured {
+    pub(super) ttft: Stats,
+    pub(super) tpot: Stats,
+    pub(super) itl: Stats,
+    pub(super) e2e: Stats,
+    pub(super) window: Window,
+    pub(super) requests_per_s: f64,
+    pub(super) output_tokens_per_s: f64,
+    pub(super) input_tokens_per_s: f64,
+    pub(super) saturated: bool,
+}
+
+#[expect(clippy::cast_precision_loss, reason = "spans of a run stay below 2^53 ns")]
+fn seconds(ns: Nanos) -> f64 {
+    ns as f64 * 1e-9
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+fn per_second(count: u64, span: f64) -> f64 {
+    if span > 0.0 { count as f64 / span } else { 0.0 }
+}
+
+impl Metrics {
+    /// For a run of `total` requests; in a closed loop the first `burst` are sent at once.
+    pub(super) fn new(total: u64, burst: u64) -> Self {
+        Self {
+            total,
+            opens_at: (total / 10).max(burst),
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn sent(&mut self, now: Nanos) {
+        let index = self.counts.arrived;
+        self.counts.arrived += 1;
+        self.waiting += 1;
+        let mark = Mark {
+            at: now,
+            tokens: self.tokens,
+            waiting: self.waiting,
+        };
+        if index == self.opens_at {
+            self.open = Some(mark);
+        }
+        if index + 1 == self.total {
+            self.close = Some(mark);
+        }
+    }
+
+    pub(super) fn refused(&mut self) {
+        self.counts.failed += 1;
+        self.waiting -= 1;
+    }
+
+    pub(super) fn first_token(&mut self) {
+        self.waiting -= 1;
+        self.tokens += 1;
+    }
+
+    /// `count` tokens delivered, each `gap` after the one before it.
+    pub(super) fn tokens(&mut self, count: u32, gap: Nanos) {
+        let count = u64::from(count);
+        self.tokens += count;
+        self.whole_itl.add(gap, count);
+        if self.open.is_some() && self.close.is_none() {
+            self.steady_itl.add(gap, count);
+        }
+    }
+
+    pub(super) const fn delivered(&self) -> u64 {
+        self.tokens
+    }
+
+    /// Sums up a run that ended at `now`.
+    pub(super) fn measure(&self, now: Nanos, open_loop: bool) -> Measured {
+        let steady = match (self.open, self.close) {
+            (Some(open), Some(close)) if close.at > open.at => {
+                let inside = self.total - self.opens_at;
+                (inside >= FEWEST_STEADY).then_some((open, close))
+            }
+            _ => None,
+        };
+        let whole = (
+            Mark::default(),
+            Mark {
+                at: now,
+                tokens: self.tokens,
+                waiting: self.waiting,
+            },
+        );
+        let (open, close) = steady.unwrap_or(whole);
+        let span = seconds(close.at - open.at);
+        let inside: Vec<&Record> = self
+            .records
+            .iter()
+            .filter(|r| (open.at..=close.at).contains(&r.arrival))
+            .collect();
+        let of = |f: &dyn Fn(&Record) -> Option<f64>| {
+            exact_stats(inside.iter().filter_map(|r| f(r)).collect())
+        };
+        let completed = self
+            .records
+            .iter()
+            .filter(|r| (open.at..=close.at).contains(&(r.arrival + r.e2e)))
+            .count() as u64;
+        let prompts: u64 = self
+            .records
+            .iter()
+            .filter(|r| (open.at..=close.at).contains(&(r.arrival + r.ttft)))
+            .map(|r| u64::from(r.input))
+            .sum();
+        Measured {
+            ttft: of(&|r| Some(seconds(r.ttft))),
+            tpot: of(&|r| {
+                (r.output > 1).then(|| seconds(r.e2e - r.ttft) / f64::from(r.output - 1))
+            }),
+            itl: if steady.is_some() {
+                self.steady_itl.stats()
+            } else {
+                self.whole_itl.stats()
+            },
+            e2e: of(&|r| Some(seconds(r.e2e))),
+            window: Window {
+                kind: if steady.is_some() {
+                    "steady"
+                } else {
+                    "whole run"
+                },
+                start_s: seconds(open.at),
+                end_s: seconds(close.at),
+                run_end_s: seconds(now),
+            },
+            requests_per_s: per_second(completed, span),
+            output_tokens_per_s: per_second(close.tokens - open.tokens, span),
+            input_tokens_per_s: per_second(prompts, span),
+            saturated: open_loop && self.is_saturated(open, close, &inside),
+        }
+    }
+
+    /// A queue that grows all through the window: many still wait at its end, and requests sent in
+    /// its last quarter waited half as long again as those of its second.
+    fn is_saturated(&self, open: Mark, close: Mark, inside: &[&Record]) -> bool {
+        let sent = self.total - self.opens_at.min(self.total);
+        if close.waiting < (sent / 20).max(8) || inside.len() < 16 {
+            return false;
+        }
+        let span = close.at - open.at;
+        let mean = |from: u64, to: u64| {
+            let (low, high) = (open.at + span / 4 * from, open.at + span / 4 * to);
+            let waits: Vec<f64> = inside
+                .iter()
+                .filter(|r| (low..=high).contains(&r.arrival))
+                .map(|r| seconds(r.ttft))
+                .collect();
+            exact_stats(waits).mean
+        };
+        mean(3, 4) > 1.5 * mean(1, 2)
+    }
+}

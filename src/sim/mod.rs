@@ -1,0 +1,25 @@
+//! The discrete-event simulator: one run, one thread, one seed.
+//!
+//! The loop of each replica is the engine's own: admit → schedule → build the batch → price the
+//! step → advance requests → free or transfer KV. Time is an integer (nanoseconds between events,
+//! picoseconds inside a step). Equal inputs give equal bytes: no floating-point function of the
+//! platform decides a result, ties are first in, first out, and every random stream is named.
+//!
+//! A step costs what changes in it, not what runs: a lane keeps counts and sums of its decodes
+//! ([`lane`]), a request the step it joined at.
+
+mod engine;
+mod histogram;
+mod lane;
+mod metrics;
+mod network;
+mod queue;
+mod replica;
+mod request;
+mod summary;
+
+pub use engine::{Control, Scenario, SimError, run};
+pub use summary::{Counts, Provenance, Stats, Summary, Window, Work};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,175 @@
+//! A copy of the model at work: its lanes, its pipeline, its price list.
+//!
+//! Lanes that share experts step together; a lane without work waits. With a pipeline of `p`
+//! stages up to `p` micro-batches (cohorts) are under way; each passes the stages in order, a stage
+//! takes one at a time.
+
+use super::lane::{Batch, Lane, Settings};
+use super::queue::Nanos;
+use super::request::Arena;
+use crate::cost::{Class, LaneShape, Picos, StepPricer};
+use crate::plan::PlannedPool;
+
+/// A replica.
+pub(super) struct ReplicaState {
+    /// Index of its pool in the plan.
+    pub(super) pool: usize,
+    /// Index of the replica in the pool.
+    pub(super) index: usize,
+    pub(super) lanes: Vec<Lane>,
+    /// Per cohort, per lane.
+    pub(super) batches: Vec<Vec<Batch>>,
+    in_flight: Vec<bool>,
+    next_cohort: usize,
+    /// When each stage is free.
+    stage_free: Vec<Nanos>,
+    /// A `StageFree` event is on its way.
+    waking: bool,
+    /// Device time by class.
+    pub(super) by_class: [Picos; Class::COUNT],
+    pub(super) steps: u64,
+    pub(super) request_steps: u64,
+    /// First stage's busy time.
+    pub(super) busy: Nanos,
+}
+
+/// A launched step: which cohort, when it ends, when the first stage takes another.
+pub(super) struct Launched {
+    pub(super) cohort: u32,
+    pub(super) end: Nanos,
+    pub(super) stage_free: Option<Nanos>,
+}
+
+impl ReplicaState {
+    pub(super) fn new(pool_index: usize, index: usize, pool: &PlannedPool) -> Self {
+        let stages = pool.stages.len();
+        let lanes = pool.layout.dp as usize;
+        let settings = Settings {
+            budget: pool.engine.max_num_batched_tokens,
+            max_seqs: pool.engine.max_num_seqs,
+            block: pool.engine.block_size,
+            chunked: pool.engine.enable_chunked_prefill,
+            blocks: pool.memory.blocks,
+        };
+        Self {
+            pool: pool_index,
+            index,
+            lanes: (0..lanes).map(|_| Lane::new(settings, stages)).collect(),
+            batches: (0..stages)
+                .map(|_| (0..lanes).map(|_| Batch::default()).collect())
+                .collect(),
+            in_flight: vec![false; stages],
+            next_cohort: 0,
+            stage_free: vec![0; stages],
+            waking: false,
+            by_class: [0; Class::COUNT],
+            steps: 0,
+            request_steps: 0,
+            busy: 0,
+        }
+    }
+
+    /// The first stage has become free, or a step has ended.
+    pub(super) fn woken(&mut self) {
+        self.waking = false;
+    }
+
+    /// A cohort's step has left the last stage.
+    pub(super) fn landed(&mut self, cohort: usize) {
+        self.in_flight[cohort] = false;
+    }
+
+    /// Starts a step if the first stage is free and some cohort has work.
+    pub(super) fn launch(
+        &mut self,
+        requests: &mut Arena,
+        pricer: &mut StepPricer,
+        now: Nanos,
+    ) -> Option<Launched> {
+        if self.stage_free[0] > now {
+            return None;
+        }
+        let stages = self.stage_free.len();
+        for offset in 0..stages {
+            let cohort = (self.next_cohort + offset) % stages;
+            if self.in_flight[cohort] || !self.lanes.iter().any(|lane| lane.has_work(cohort)) {
+                continue;
+            }
+            let batches = &mut self.batches[cohort];
+            let mut any = false;
+            for (lane, batch) in self.lanes.iter_mut().zip(batches.iter_mut()) {
+                any |= lane.schedule(requests, cohort, batch);
+            }
+            if !any {
+                continue;
+            }
+            self.next_cohort = (cohort + 1) % stages;
+            return Some(self.start(pricer, cohort, now));
+        }
+        None
+    }
+
+    fn start(&mut self, pricer: &mut StepPricer, cohort: usize, now: Nanos) -> Launched {
+        let shape = |batch: &'_ Batch| -> (u32, u64, u32) {
+            (batch.decodes, batch.context, batch.decodes + batch.ends)
+        };
+        let batches = &self.batches[cohort];
+        let mut running = 0;
+        // Almost every plan has one lane: no list is made for it.
+        let single;
+        let many;
+        let lanes: &[LaneShape<'_>] = if let [batch] = batches.as_slice() {
+            let (decodes, context, sampled) = shape(batch);
+            single = [LaneShape {
+                decodes,
+                context,
+                chunks: &batch.chunks,
+                sampled,
+            }];
+            &single
+        } else {
+            many = batches
+                .iter()
+                .map(|batch| {
+                    let (decodes, context, sampled) = shape(batch);
+                    LaneShape {
+                        decodes,
+                        context,
+                        chunks: &batch.chunks,
+                        sampled,
+                    }
+                })
+                .collect::<Vec<_>>();
+            &many
+        };
+        for batch in batches {
+            running += u64::from(batch.decodes) + batch.chunks.len() as u64;
+        }
+        let mut at = now;
+        let mut first_end = now;
+        for stage in 0..self.stage_free.len() {
+            let price = pricer.stage(stage, lanes);
+            for (sum, part) in self.by_class.iter_mut().zip(price.by_class) {
+                *sum += part;
+            }
+            // A step takes at least a nanosecond, so that time goes on.
+            let took = (price.total.div_ceil(1000)).max(1);
+            at = at.max(self.stage_free[stage]) + took;
+            self.stage_free[stage] = at;
+            if stage == 0 {
+                first_end = at;
+                self.busy += took;
+            }
+        }
+        self.in_flight[cohort] = true;
+        self.steps += 1;
+        self.request_steps += running;
+        let wakes = self.stage_free.len() > 1 && !self.waking;
+        self.waking |= wakes;
+        Launched {
+            cohort: u32::try_from(cohort).unwrap_or(0),
+            end: at,
+            stage_free: wakes.then_some(first_end),
+        }
+    }
+}
