@@ -156,7 +156,7 @@ impl Files {
     /// Writes a project.
     pub fn save(&self, path: PathBuf, project: Arc<Project>) {
         self.work("save-project", move || {
-            let written = project::save(&project, &path).map_err(|error| error.to_string());
+            let written = project::save(&path, &project).map_err(|error| error.to_string());
             FileNews::Saved(path, project, written)
         });
     }
@@ -177,10 +177,13 @@ impl Files {
         });
     }
 
-    /// Reads a trace; a relative path starts at the document's folder.
-    pub fn read_trace(&self, file: TraceFile, folder: Option<PathBuf>) {
+    /// Reads a trace; a relative path starts where the document is.
+    pub fn read_trace(&self, file: TraceFile, document: Option<PathBuf>) {
         self.work("read-trace", move || {
-            let path = folder.unwrap_or_default().join(&file.path);
+            let path = match &document {
+                Some(document) => project::resolve(document, &file.path),
+                None => PathBuf::from(&file.path),
+            };
             let read = read_trace(&path, file.columns.as_ref())
                 .map(Arc::new)
                 .map_err(|error| error.to_string());

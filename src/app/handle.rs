@@ -84,7 +84,7 @@ impl App {
                     self.outcome.cancelled();
                 }
             }
-            UiCommand::ZoomToFit => self.view.fit = true,
+            UiCommand::ZoomToFit => self.slots.fit(),
             UiCommand::ThemeLight => ctx.set_theme(egui::ThemePreference::Light),
             UiCommand::ThemeDark => ctx.set_theme(egui::ThemePreference::Dark),
             UiCommand::ThemeSystem => ctx.set_theme(egui::ThemePreference::System),
@@ -113,7 +113,7 @@ impl App {
         if self.view.design != design {
             self.view.design = design;
             self.view.selection = Selection::default();
-            self.view.fit = true;
+            self.slots.fit();
         }
     }
 
@@ -180,7 +180,7 @@ impl App {
         self.history.replace(starter::whole(project));
         self.path = path;
         self.view.selection = Selection::default();
-        self.view.fit = true;
+        self.slots.fit();
         self.outcome = super::Outcome::default();
         self.planned = None;
         self.trace = super::TraceState::None;

@@ -7,7 +7,6 @@ use super::{App, TraceState};
 use crate::jobs::CurveJob;
 use crate::workload::Arrivals;
 use eframe::egui;
-use std::path::Path;
 use std::sync::Arc;
 
 impl App {
@@ -88,9 +87,7 @@ impl App {
         if have == Some(wanted) {
             return;
         }
-        let folder = self.path.as_deref().and_then(Path::parent);
-        self.files
-            .read_trace(wanted.clone(), folder.map(Path::to_owned));
+        self.files.read_trace(wanted.clone(), self.path.clone());
         self.trace = TraceState::Loading(wanted.clone());
     }
 

@@ -6,6 +6,7 @@
 //! queue an [`edit::Edit`], which [`history`] applies, and an edit that decides results starts a
 //! simulation in the background.
 
+pub mod canvas;
 pub mod command;
 pub mod dialogs;
 pub mod edit;
@@ -13,9 +14,11 @@ pub mod edits;
 pub mod files;
 mod handle;
 pub mod history;
+pub mod icons;
 mod inspector;
 mod logic;
 pub mod outcome;
+pub mod palette;
 pub mod preflight;
 mod recent;
 pub mod results;
@@ -104,8 +107,6 @@ struct View {
     results: ResultsView,
     /// Name of the tab being renamed.
     renaming: Option<(DesignId, String)>,
-    /// The whole drawing is to be shown.
-    fit: bool,
     zoom: f32,
 }
 
@@ -139,7 +140,7 @@ pub struct App {
     closing: bool,
     toasts: Toasts,
     actions: Actions,
-    canvas: slots::Canvas,
+    slots: slots::Slots,
     title: String,
 }
 
@@ -165,7 +166,6 @@ impl App {
                 tool: Tool::default(),
                 results: ResultsView::default(),
                 renaming: None,
-                fit: true,
                 zoom: 1.0,
             },
             history: History::new(starter::whole(project)),
@@ -181,7 +181,7 @@ impl App {
             closing: false,
             toasts: Toasts::default(),
             actions: Actions::default(),
-            canvas: slots::Canvas::default(),
+            slots: slots::Slots::default(),
             title: String::new(),
         };
         app.settle_view();
@@ -230,7 +230,7 @@ impl App {
         {
             self.view.design = first.id.clone();
             self.view.selection = Selection::default();
-            self.view.fit = true;
+            self.slots.fit();
         }
     }
 

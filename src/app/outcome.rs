@@ -71,11 +71,14 @@ pub struct DesignOutcome {
 }
 
 impl DesignOutcome {
-    /// Points to show, and how fresh they are: fine ones once there are as many as the coarse,
+    /// Points to show, and how fresh they are: fine ones once they reach as far as the coarse,
     /// else coarse ones once there are two, else those from before the edit.
     #[must_use]
     pub fn shown(&self) -> (&[CurvePoint], Freshness) {
-        if self.complete || (self.fine.len() >= 2 && self.fine.len() >= self.coarse.len()) {
+        let end = |points: &[CurvePoint]| points.last().map_or(0.0, |p| load_value(p.load));
+        let fine_reaches = self.fine.len() >= self.coarse.len().max(2)
+            && end(&self.fine) >= end(&self.coarse);
+        if self.complete || fine_reaches {
             (&self.fine, Freshness::Fine)
         } else if self.coarse.len() >= 2 || (self.stale.is_empty() && !self.coarse.is_empty()) {
             (&self.coarse, Freshness::Coarse)

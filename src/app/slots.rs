@@ -1,62 +1,119 @@
-//! Where the canvas and the palette are put in: one function each.
+//! The canvas and the palette in the window: what they are shown, and what becomes of their
+//! answers.
 
-use super::App;
+use super::canvas::{CanvasOutput, CanvasState, CanvasView, Gauge};
 use super::command::{Action, Actions};
 use super::edit::Edit;
 use super::edits;
 use super::inspector::Inspected;
+use super::outcome::DesignOutcome;
+use super::palette::{PaletteOutput, PaletteState, PaletteView, palette_ui};
 use super::selection::{Item, Selection};
-use super::tool::Tool;
-use super::widgets::{dot, section};
+use super::tool::{Part, Tool};
+use crate::catalog::Catalog;
 use crate::cluster::{GpuAddress, GroupId, LinkId};
-use crate::plan::{Design, Role};
-use eframe::egui::{self, Sense, Ui};
+use crate::plan::Design;
+use crate::units::Bytes;
+use eframe::egui::Ui;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-/// The canvas' own state.
+/// View state of both.
 #[derive(Default)]
-pub struct Canvas;
+pub struct Slots {
+    canvas: CanvasState,
+    palette: PaletteState,
+    /// A part to draw in the middle of the view.
+    add: Option<Part>,
+}
 
-/// Draws the palette.
-pub fn palette_slot(ui: &mut Ui, view: &Inspected<'_>, tool: Tool, actions: &mut Actions) {
-    section(ui, view.theme, "Roles");
-    let roles = Role::ALL.into_iter().map(Some).chain([None]);
-    for role in roles {
-        ui.horizontal(|ui| {
-            dot(ui, view.theme.role(role));
-            let on = tool == Tool::Brush(role);
-            if ui
-                .selectable_label(on, role.map_or("Idle", Role::name))
-                .clicked()
-            {
-                actions.push(Action::Tool(Tool::Brush(role)));
-            }
-        });
+impl Slots {
+    /// Shows the whole drawing.
+    pub fn fit(&mut self) {
+        self.canvas.fit();
+    }
+
+    /// Draws the palette.
+    pub fn palette(&mut self, ui: &mut Ui, view: &Inspected<'_>, tool: Tool, actions: &mut Actions) {
+        let shown = PaletteView {
+            catalog: view.catalog,
+            design: view.design,
+            tool,
+            theme: view.theme,
+        };
+        let PaletteOutput { add, arm, tool } = palette_ui(ui, &mut self.palette, &shown);
+        if let Some(part) = arm {
+            self.canvas.arm(part);
+        }
+        if let Some(tool) = tool {
+            actions.push(Action::Tool(tool));
+        }
+        self.add = add;
+    }
+
+    /// Draws the canvas; its zoom.
+    pub fn canvas(
+        &mut self,
+        ui: &mut Ui,
+        view: &Inspected<'_>,
+        catalog: &Arc<Catalog>,
+        revision: u64,
+        tool: Tool,
+        actions: &mut Actions,
+    ) -> f32 {
+        let gauges = view.outcome.map(gauges).unwrap_or_default();
+        let shown = CanvasView {
+            design: view.design,
+            revision,
+            catalog,
+            findings: view.outcome.map_or(&[], |o| &o.findings),
+            selection: view.selection,
+            tool,
+            theme: view.theme,
+            gauges: &gauges,
+        };
+        let area = ui.available_rect_before_wrap();
+        let mut output = self.canvas.ui(ui, &shown);
+        if let Some(part) = self.add.take() {
+            self.canvas.add_at_center(area, &part, &shown, &mut output);
+        }
+        let CanvasOutput {
+            edits,
+            selection,
+            tool,
+            zoom,
+            ..
+        } = output;
+        for edit in edits {
+            actions.edit(edit);
+        }
+        if let Some(selection) = selection {
+            actions.push(Action::Select(selection));
+        }
+        if let Some(tool) = tool {
+            actions.push(Action::Tool(tool));
+        }
+        zoom
     }
 }
 
-/// Draws the canvas.
-pub fn canvas_slot(ui: &mut Ui, _canvas: &mut Canvas, view: &Inspected<'_>, actions: &mut Actions) {
-    ui.painter()
-        .rect_filled(ui.max_rect(), 0.0, view.theme.canvas);
-    for group in &view.design.cluster.groups {
-        let at = ui.max_rect().min + egui::vec2(group.position.x, group.position.y);
-        let rect = egui::Rect::from_min_size(at, egui::vec2(180.0, 60.0));
-        let response = ui.interact(rect, ui.scope_id().with(&group.id), Sense::click());
-        ui.painter().rect_filled(rect, 6.0, view.theme.card);
-        ui.painter().text(
-            rect.center(),
-            egui::Align2::CENTER_CENTER,
-            &group.name,
-            egui::FontId::proportional(13.0),
-            view.theme.text,
-        );
-        if response.clicked() {
-            actions.push(Action::Select(Selection::one(Item::Group(
-                group.id.clone(),
-            ))));
-        }
-    }
+/// How full each pool's fullest GPU is.
+fn gauges(outcome: &DesignOutcome) -> Vec<Gauge> {
+    outcome
+        .memory
+        .iter()
+        .map(|(pool, budget)| {
+            #[expect(clippy::cast_possible_truncation, reason = "a share")]
+            let share = |bytes: Bytes| {
+                (bytes.as_f64() / budget.capacity.as_f64().max(1.0)).clamp(0.0, 1.0) as f32
+            };
+            Gauge {
+                pool: pool.clone(),
+                weights: share(budget.terms.iter().map(|t| t.bytes).sum()),
+                kv: share(budget.kv),
+            }
+        })
+        .collect()
 }
 
 /// Deletes what is selected: groups and links go, pools are dissolved, GPUs become idle.
@@ -66,28 +123,18 @@ pub fn delete_edit(design: &Design, selection: &Selection) -> Option<Edit> {
         return None;
     }
     let items = &selection.items;
-    let groups: BTreeSet<GroupId> = items.iter().filter_map(group_of).collect();
-    let links: BTreeSet<LinkId> = items
-        .iter()
-        .filter_map(|item| match item {
-            Item::Link(id) => Some(id.clone()),
-            _ => None,
-        })
-        .collect();
-    let gpus: BTreeSet<GpuAddress> = items
-        .iter()
-        .filter_map(|item| match item {
-            Item::Gpu(address) => Some(address.clone()),
-            _ => None,
-        })
-        .collect();
-    let pools: BTreeSet<_> = items
-        .iter()
-        .filter_map(|item| match item {
-            Item::Pool(id) => Some(id.clone()),
-            _ => None,
-        })
-        .collect();
+    let mut groups: BTreeSet<GroupId> = BTreeSet::new();
+    let mut links: BTreeSet<LinkId> = BTreeSet::new();
+    let mut gpus: BTreeSet<GpuAddress> = BTreeSet::new();
+    let mut pools = BTreeSet::new();
+    for item in items.iter().cloned() {
+        match item {
+            Item::Group(id) => drop(groups.insert(id)),
+            Item::Link(id) => drop(links.insert(id)),
+            Item::Gpu(address) => drop(gpus.insert(address)),
+            Item::Pool(id) => drop(pools.insert(id)),
+        }
+    }
     let label = match items.len() {
         1 => "Delete".to_owned(),
         n => format!("Delete {n} things"),
@@ -98,18 +145,4 @@ pub fn delete_edit(design: &Design, selection: &Selection) -> Option<Edit> {
         edits::idle(design, &gpus);
         design.pools.retain(|pool| !pools.contains(&pool.id));
     }))
-}
-
-fn group_of(item: &Item) -> Option<GroupId> {
-    match item {
-        Item::Group(id) => Some(id.clone()),
-        _ => None,
-    }
-}
-
-impl App {
-    /// The canvas' zoom, for the status bar.
-    pub(super) fn zoom_text(&self) -> String {
-        format!("{:.0} %", self.view.zoom * 100.0)
-    }
 }

@@ -37,7 +37,7 @@ impl App {
                 queue.push(Action::Results(ResultsTab::Problems));
             }
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                ui.label(small(self.zoom_text()))
+                ui.label(small(format!("{:.0} %", self.view.zoom * 100.0)))
                     .on_hover_text("Zoom of the drawing");
                 ui.label(small(self.run_state(theme).1));
                 if let Some(fidelity) = fidelity(shown) {

@@ -3,7 +3,6 @@
 use super::command::Action;
 use super::inspector::{Inspected, inspector_ui};
 use super::results::{Shown, results_ui};
-use super::slots::{canvas_slot, palette_slot};
 use super::theme::Theme;
 use super::{App, TraceState, style};
 use eframe::egui::{self, CentralPanel, Frame, Margin, Panel, Ui};
@@ -51,7 +50,7 @@ impl App {
         let index = self.design_index();
         let design = &project.designs[index];
         let mut results = self.view.results.clone();
-        let mut canvas = std::mem::take(&mut self.canvas);
+        let mut slots = std::mem::take(&mut self.slots);
         let mut actions = std::mem::take(&mut self.actions);
         let inspected = Inspected {
             project: &project,
@@ -77,7 +76,7 @@ impl App {
             .resizable(true)
             .frame(frame(theme.panel, 10, 8))
             .show(ui, |ui| {
-                palette_slot(ui, &inspected, self.view.tool, &mut actions)
+                slots.palette(ui, &inspected, self.view.tool, &mut actions);
             });
         Panel::right("inspector")
             .default_size(316.0)
@@ -92,18 +91,21 @@ impl App {
             .resizable(true)
             .frame(frame(theme.panel, 14, 6))
             .show(ui, |ui| results_ui(ui, &mut results, &shown, &mut actions));
-        CentralPanel::default()
+        let (revision, tool) = (self.history.revision(), self.view.tool);
+        let zoom = CentralPanel::default()
             .frame(Frame::new().fill(theme.canvas))
             .show(ui, |ui| {
-                canvas_slot(ui, &mut canvas, &inspected, &mut actions)
-            });
+                slots.canvas(ui, &inspected, &presets.catalog, revision, tool, &mut actions)
+            })
+            .inner;
 
         drop(shown);
         for action in queue {
             actions.push(action);
         }
         self.actions = actions;
-        self.canvas = canvas;
+        self.slots = slots;
+        self.view.zoom = zoom;
         self.view.results = results;
     }
 

@@ -19,7 +19,7 @@ use super::outcome::DesignOutcome;
 use super::selection::{Item, Selection};
 use super::style;
 use super::theme::{Theme, space, text};
-use super::widgets::{CardAnswer, finding_card, section};
+use super::widgets::{finding_card, section};
 use crate::catalog::Catalog;
 use crate::model::{Model, Models};
 use crate::plan::{Design, Finding, ModelRef, Place};
@@ -142,7 +142,7 @@ fn findings_ui(
     }
     section(ui, view.theme, "Findings");
     for finding in found {
-        if finding_card(ui, view.theme, finding, None) == CardAnswer::Repair {
+        if finding_card(ui, view.theme, finding, None) {
             repair(view, finding, actions);
         }
     }

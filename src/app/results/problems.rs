@@ -5,7 +5,7 @@ use crate::app::command::{Action, Actions};
 use crate::app::edit::Edit;
 use crate::app::selection::{Item, Selection};
 use crate::app::starter;
-use crate::app::widgets::{CardAnswer, finding_card};
+use crate::app::widgets::finding_card;
 use crate::plan::{Design, Finding, Place, Severity};
 use eframe::egui::{self, ScrollArea, Sense, Ui, UiBuilder};
 
@@ -104,7 +104,7 @@ pub(super) fn problems_ui(ui: &mut Ui, shown: &Shown<'_>, actions: &mut Actions)
                 response.widget_info(|| {
                     egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Go to {place}"))
                 });
-                if row.inner == CardAnswer::Repair {
+                if row.inner {
                     if let Some(repair) = finding.repair.clone() {
                         actions.edit(Edit::design(
                             repair.label.clone(),

@@ -4,7 +4,7 @@ use super::pill;
 use crate::app::style;
 use crate::app::theme::{RADIUS, Theme, space};
 use crate::plan::{Finding, Severity};
-use eframe::egui::{self, Color32, CornerRadius, Frame, Label, Margin, RichText, Stroke, Ui};
+use eframe::egui::{self, Align, Button, Color32, CornerRadius, Frame, Label, Layout, Margin, RichText, Stroke, Ui};
 
 /// The colour of a severity.
 const fn severity_color(theme: &Theme, severity: Severity) -> Color32 {
@@ -33,27 +33,17 @@ fn sentence(cause: &str) -> String {
         .unwrap_or_default()
 }
 
-/// What was done with a card.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CardAnswer {
-    /// Nothing.
-    None,
-    /// It was clicked.
-    Show,
-    /// Its repair was asked for.
-    Repair,
-}
-
-/// Draws a finding; `place` names where it is, if that is not clear from around it.
+/// Draws a finding; `place` names where it is, if that is not clear from around it. True: its
+/// repair was asked for.
 pub fn finding_card(
     ui: &mut Ui,
     theme: &Theme,
     finding: &Finding,
     place: Option<&str>,
-) -> CardAnswer {
+) -> bool {
     let color = severity_color(theme, finding.severity);
     let word = severity_word(finding.severity);
-    let mut answer = CardAnswer::None;
+    let mut repair_asked = false;
     let frame = Frame::new()
         .fill(theme.canvas)
         .stroke(Stroke::new(1.0, theme.line))
@@ -69,29 +59,27 @@ pub fn finding_card(
         ui.spacing_mut().item_spacing.y = space::XS;
         ui.horizontal(|ui| {
             pill(ui, word, color);
-            if let Some(place) = place {
-                ui.add(
-                    Label::new(
-                        RichText::new(place)
-                            .family(style::medium())
-                            .color(theme.text),
-                    )
-                    .truncate(),
-                );
-            }
-        });
-        ui.add(Label::new(RichText::new(sentence(&finding.cause)).color(theme.text)).wrap());
-        if let Some(repair) = &finding.repair
-            && ui
-                .add(egui::Button::new(
-                    RichText::new(&repair.label)
+            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                if let Some(repair) = &finding.repair {
+                    let words = RichText::new(&repair.label)
                         .color(theme.accent)
-                        .family(style::medium()),
-                ))
-                .clicked()
-        {
-            answer = CardAnswer::Repair;
-        }
+                        .family(style::medium());
+                    if ui.add(Button::new(words)).clicked() {
+                        repair_asked = true;
+                    }
+                }
+                ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+                    if let Some(place) = place {
+                        let place = RichText::new(place)
+                            .family(style::medium())
+                            .color(theme.text);
+                        ui.add(Label::new(place).truncate());
+                    }
+                });
+            });
+        });
+        let cause = RichText::new(sentence(&finding.cause)).color(theme.text);
+        ui.add(Label::new(cause).wrap());
     });
     let rect = shown.response.rect;
     let edge = egui::Rect::from_min_max(rect.min, egui::pos2(rect.left() + 4.0, rect.bottom()));
@@ -105,5 +93,5 @@ pub fn finding_card(
         },
         color,
     );
-    answer
+    repair_asked
 }
