@@ -1,17 +1,20 @@
 //! The palette: parts to drag onto the canvas, and the roles to paint with.
 
+mod row;
+mod tips;
+
 use super::edits;
 use super::icons;
-use super::theme::{Theme, space, text};
+use super::theme::{Theme, space};
 use super::tool::{Part, Tool};
-use crate::catalog::{Catalog, NodeType, NodeTypeId, Source, SwitchTier, SwitchType, SwitchTypeId};
+use crate::catalog::{Catalog, NodeType, NodeTypeId, SwitchTier, SwitchType, SwitchTypeId};
 use crate::cluster::LinkKind;
 use crate::plan::{Design, Role};
-use eframe::egui::text::{LayoutJob, TextFormat, TextWrapping};
 use eframe::egui::{
-    self, Align2, Color32, CornerRadius, CursorIcon, DragAndDrop, FontId, Key, Painter, Rect,
-    Response, RichText, Role as Access, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2,
+    self, CornerRadius, CursorIcon, Key, Rect, RichText, Stroke, StrokeKind, Ui, pos2, vec2,
 };
+use row::{ghost, part, row, row_marked};
+use tips::{node_tip, switch_tip};
 
 /// Node types shown without asking, in this order, where the catalog has them.
 const USUAL_NODES: [&str; 6] = [
@@ -26,8 +29,6 @@ const USUAL_NODES: [&str; 6] = [
 const USUAL_SWITCHES: [&str; 2] = ["qm9700-64x400g", "qm9700-64x400g-spine"];
 /// Links shown without asking.
 const USUAL_LINKS: [LinkKind; 3] = [LinkKind::Infiniband, LinkKind::Roce, LinkKind::Ethernet];
-/// Height of a row.
-const ROW: f32 = 28.0;
 /// Longest search that is looked at.
 const LONGEST_SEARCH: usize = 100;
 
@@ -398,118 +399,6 @@ fn roles(ui: &mut Ui, view: &PaletteView<'_>, needle: &str, output: &mut Palette
     true
 }
 
-/// What a click, a double click, Enter or a drag on a part's row asks for.
-fn part(response: &Response, part: Part, name: &str, theme: &Theme, output: &mut PaletteOutput) {
-    response.dnd_set_drag_payload(part.clone());
-    ghost(response, name, theme);
-    let by_key = response.clicked() && !response.clicked_by(egui::PointerButton::Primary);
-    if response.double_clicked() || by_key {
-        output.add = Some(part);
-    } else if response.clicked() {
-        output.arm = Some(part);
-    }
-}
-
-/// The part's name on the pointer until the canvas shows its outline.
-fn ghost(response: &Response, name: &str, theme: &Theme) {
-    let ctx = &response.ctx;
-    if !response.dragged() || !DragAndDrop::has_payload_of_type::<Part>(ctx) {
-        return;
-    }
-    let Some(pos) = ctx.input(|i| i.pointer.latest_pos()) else {
-        return;
-    };
-    if !response.rect.x_range().expand(24.0).contains(pos.x) {
-        return;
-    }
-    let layer = egui::LayerId::new(egui::Order::Tooltip, response.id.with("ghost"));
-    let painter = ctx.layer_painter(layer);
-    let galley = painter.layout_no_wrap(name.to_owned(), FontId::proportional(12.0), theme.accent);
-    let rect = Rect::from_min_size(pos + vec2(14.0, 10.0), galley.size() + vec2(16.0, 8.0));
-    painter.rect(
-        rect,
-        CornerRadius::same(6),
-        theme.card,
-        Stroke::new(1.0, theme.accent),
-        StrokeKind::Inside,
-    );
-    painter.galley(rect.min + vec2(8.0, 4.0), galley, theme.accent);
-}
-
-fn row(
-    ui: &mut Ui,
-    theme: &Theme,
-    name: &str,
-    detail: &str,
-    icon: impl Fn(&Painter, Rect, Color32),
-) -> Response {
-    row_marked(ui, theme, name, detail, None, icon)
-}
-
-fn row_marked(
-    ui: &mut Ui,
-    theme: &Theme,
-    name: &str,
-    detail: &str,
-    mark: Option<Color32>,
-    icon: impl Fn(&Painter, Rect, Color32),
-) -> Response {
-    let (rect, response) =
-        ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::click_and_drag());
-    response.widget_info(|| WidgetInfo::selected(Access::Button, true, mark.is_some(), name));
-    if !ui.is_rect_visible(rect) {
-        return response;
-    }
-    let lit = response.hovered() || response.dragged();
-    let (fill, edge) = match mark {
-        Some(color) => (
-            theme.card.lerp_to_gamma(color, 0.16),
-            Stroke::new(1.5, color),
-        ),
-        None if response.has_focus() => (theme.card_hover, Stroke::new(1.5, theme.accent)),
-        None => (
-            if lit { theme.card_hover } else { theme.card },
-            Stroke::new(1.0, theme.line),
-        ),
-    };
-    let painter = ui.painter();
-    painter.rect(
-        rect,
-        CornerRadius::same(super::theme::RADIUS),
-        fill,
-        edge,
-        StrokeKind::Inside,
-    );
-    let glyph = Rect::from_center_size(pos2(rect.left() + 19.0, rect.center().y), vec2(17.0, 17.0));
-    icon(painter, glyph, theme.text_muted);
-    let galley = painter.layout_no_wrap(
-        detail.to_owned(),
-        FontId::proportional(text::SMALL),
-        theme.text_muted,
-    );
-    let detail_left = rect.right() - 10.0 - galley.size().x;
-    painter.galley(
-        pos2(detail_left, rect.center().y - galley.size().y / 2.0),
-        galley,
-        theme.text_muted,
-    );
-    let left = rect.left() + 35.0;
-    let mut job = LayoutJob::single_section(
-        name.to_owned(),
-        TextFormat::simple(FontId::proportional(text::BODY), theme.text),
-    );
-    job.wrap = TextWrapping {
-        max_width: (detail_left - left - 6.0).max(16.0),
-        max_rows: 1,
-        break_anywhere: true,
-        overflow_character: Some('…'),
-    };
-    let galley = painter.layout_job(job);
-    let place = Align2::LEFT_CENTER.anchor_size(pos2(left, rect.center().y), galley.size());
-    painter.galley(place.min, galley, theme.text);
-    response
-}
-
 const fn tier(tier: SwitchTier) -> &'static str {
     match tier {
         SwitchTier::Leaf => "leaf",
@@ -537,76 +426,4 @@ const fn role_words(role: Option<Role>) -> &'static str {
         Some(Role::Ffn) => "The FFN half; holds the experts, serves several attention pools.",
         None => "Takes GPUs out of their pool.",
     }
-}
-
-fn tip_lines(ui: &mut Ui, title: &str, lines: &[String], sources: &[Source], theme: &Theme) {
-    ui.set_max_width(320.0);
-    ui.spacing_mut().item_spacing.y = 2.0;
-    ui.label(RichText::new(title).size(text::BODY).color(theme.text));
-    for line in lines {
-        ui.label(RichText::new(line).size(12.0).color(theme.text));
-    }
-    for source in sources.iter().take(3) {
-        let words = format!("{}: {}", source.covers, source.cite);
-        ui.label(
-            RichText::new(words)
-                .size(text::SMALL)
-                .color(theme.text_muted),
-        );
-    }
-    ui.add_space(space::XS);
-    let how = "Drag onto the canvas, click to place, double-click to add in the middle.";
-    ui.label(RichText::new(how).size(text::SMALL).color(theme.text_muted));
-}
-
-fn node_tip(ui: &mut Ui, node: &NodeType, catalog: &Catalog, theme: &Theme) {
-    let mut lines = vec![edits::node_detail(node, catalog)];
-    if let Some(gpu) = catalog.gpu(&node.gpu) {
-        let mut peaks = format!("{:.0} TFLOPS BF16", gpu.peaks.bf16.get() * 1e-12);
-        if let Some(fp8) = gpu.peaks.fp8 {
-            peaks.push_str(&format!(", {:.0} FP8", fp8.get() * 1e-12));
-        }
-        if let Some(fp4) = gpu.peaks.fp4 {
-            peaks.push_str(&format!(", {:.0} FP4", fp4.get() * 1e-12));
-        }
-        lines.push(format!("{peaks} (dense)"));
-        lines.push(format!(
-            "HBM {} · scale-up {} each way",
-            edits::byte_rate(gpu.bandwidth),
-            edits::byte_rate(gpu.scale_up)
-        ));
-        lines.push(format!(
-            "{} per GPU · {} ({})",
-            gpu.power, gpu.price.per_hour, gpu.price.date
-        ));
-    }
-    if let Some(nic) = catalog.nic(&node.nic).filter(|_| node.nics > 0) {
-        lines.push(format!(
-            "{} × {} ({})",
-            node.nics,
-            edits::wire_rate(nic.rate),
-            nic.name
-        ));
-    }
-    let gpu_sources = catalog.gpu(&node.gpu).map_or(&[][..], |gpu| &gpu.sources);
-    let sources: Vec<Source> = node
-        .sources
-        .iter()
-        .take(1)
-        .chain(gpu_sources.iter().take(2))
-        .cloned()
-        .collect();
-    tip_lines(ui, &node.name, &lines, &sources, theme);
-}
-
-fn switch_tip(ui: &mut Ui, switch: &SwitchType, theme: &Theme) {
-    let lines = [
-        format!(
-            "{} ports of {}",
-            switch.ports,
-            edits::wire_rate(switch.port_rate)
-        ),
-        format!("{} port to port · {}", switch.latency, switch.power),
-    ];
-    tip_lines(ui, &switch.name, &lines, &switch.sources, theme);
 }

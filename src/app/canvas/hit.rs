@@ -1,11 +1,11 @@
 //! What is under a point: asked of the model, never of widgets.
 
 use super::card::{Inside, PAD};
-use super::paint_card::{CELL_ROOM, cell_grid};
+use super::paint_tiles::{CELL_ROOM, cell_grid};
 use super::pen::Detail;
 use super::scene::{ABSENT, Card, Scene};
-use super::wire::WireKind;
-use eframe::egui::{Pos2, Rect, Vec2, pos2};
+use super::wire::{WireKind, label_size};
+use eframe::egui::{Pos2, Rect, pos2};
 
 /// Radius of a port handle, points on screen.
 pub const HANDLE: f32 = 6.0;
@@ -88,10 +88,8 @@ pub fn hit(scene: &Scene, zoom: f32, point: Pos2, handles_of: Option<usize>) -> 
         .filter(|(_, wire)| wire.bounds.expand(near.max(12.0)).contains(point))
         .filter_map(|(number, wire)| {
             let on_label = wire.label_at.is_some_and(|middle| {
-                #[expect(clippy::cast_precision_loss, reason = "labels are short")]
-                let width = wire.label.chars().count() as f32 * 6.0 + 14.0;
                 Detail::at(zoom) == Detail::Near
-                    && Rect::from_center_size(middle, Vec2::new(width, 18.0)).contains(point)
+                    && Rect::from_center_size(middle, label_size(&wire.label)).contains(point)
             });
             let distance = if on_label { 0.0 } else { wire.distance(point) };
             (distance <= near).then_some((distance, number))

@@ -11,10 +11,14 @@ mod card;
 mod gesture;
 mod hit;
 mod input;
+mod looks;
+mod menu;
 mod overlay;
 mod paint_card;
+mod paint_tiles;
 mod paint_wire;
 mod pen;
+mod press;
 mod scene;
 mod tip;
 mod toolbar;
@@ -29,7 +33,7 @@ use super::theme::Theme;
 use super::tool::{Part, Tool};
 use crate::catalog::Catalog;
 use crate::cluster::{GroupId, GroupKind, LinkKind, Position};
-use crate::plan::{Design, DesignId, Finding, PoolId, Role};
+use crate::plan::{Design, DesignId, Finding, MemoryBudget, PoolId, Role};
 use badge::Badges;
 use card::Shape;
 use eframe::egui::{self, Pos2, Rect, Sense, Vec2, pos2};
@@ -38,19 +42,34 @@ use hit::Hit;
 use paint_card::Look;
 use pen::{Detail, Pen};
 use scene::Scene;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use wire::WireKind;
 
 /// How full a pool's GPUs are, shares of their memory.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Gauge {
-    /// The pool.
-    pub pool: PoolId,
-    /// Weights and everything else that isn't KV.
-    pub weights: f32,
+struct Gauge {
+    pool: PoolId,
+    /// Weights, buffers, the engine's reserve.
+    taken: f32,
     /// KV blocks.
-    pub kv: f32,
+    kv: f32,
+    /// More is needed than there is.
+    over: bool,
+}
+
+impl Gauge {
+    fn of(pool: &PoolId, memory: &MemoryBudget) -> Self {
+        let capacity = memory.capacity.as_f64().max(1.0);
+        let taken: f64 = memory.terms.iter().map(|term| term.bytes.as_f64()).sum();
+        #[expect(clippy::cast_possible_truncation, reason = "shares of one")]
+        let share = |bytes: f64| (bytes / capacity).clamp(0.0, 1.0) as f32;
+        Self {
+            pool: pool.clone(),
+            taken: share(taken),
+            kv: share(memory.kv.as_f64()),
+            over: memory.shortfall.is_some(),
+        }
+    }
 }
 
 /// What the canvas shows.
@@ -69,8 +88,8 @@ pub struct CanvasView<'a> {
     pub tool: Tool,
     /// Colours.
     pub theme: &'a Theme,
-    /// How full the pools' GPUs are; pools left out show no gauge.
-    pub gauges: &'a [Gauge],
+    /// Memory of the pools' GPUs; pools left out show no gauge.
+    pub memory: &'a [(PoolId, MemoryBudget)],
 }
 
 /// What happened on the canvas this frame.
@@ -411,97 +430,22 @@ impl CanvasState {
             paint_wire::line(&pen, wire, *look, *badge);
         }
         let looks = self.looks(view, &badges);
+        let gauges: Vec<Gauge> = view
+            .memory
+            .iter()
+            .map(|(pool, memory)| Gauge::of(pool, memory))
+            .collect();
         let plain = Look::default();
         for (number, card) in self.scene.cards.iter().enumerate() {
             if card.shape.rect.expand(24.0).intersects(seen) {
                 let look = looks.get(&number).unwrap_or(&plain);
-                paint_card::card(&pen, &self.scene, card, look, view.gauges);
+                paint_card::card(&pen, &self.scene, card, look, &gauges);
             }
         }
         for (wire, look, badge) in &wires {
             paint_wire::label(&pen, wire, *look, *badge);
         }
         self.overlay(&pen, ui, view, pointer, response);
-    }
-
-    /// How the cards that stand out look.
-    fn looks(&self, view: &CanvasView<'_>, badges: &Badges) -> BTreeMap<usize, Look> {
-        let mut looks: BTreeMap<usize, Look> = BTreeMap::new();
-        let index = |id: &GroupId| self.scene.index.get(id).copied();
-        for item in &view.selection.items {
-            match item {
-                Item::Group(id) => {
-                    if let Some(card) = index(id) {
-                        looks.entry(card).or_default().selected = true;
-                    }
-                }
-                Item::Gpu(gpu) => {
-                    if let Some(card) = index(&gpu.group) {
-                        looks
-                            .entry(card)
-                            .or_default()
-                            .gpus
-                            .insert((gpu.instance, gpu.slot));
-                    }
-                }
-                Item::Pool(id) => self.mark_pool(id, &mut looks),
-                Item::Link(_) => {}
-            }
-        }
-        for (id, badge) in &badges.groups {
-            if let Some(card) = index(id) {
-                looks.entry(card).or_default().badge = Some(badge.clone());
-            }
-        }
-        if let Some(card) = self.hover.card()
-            && matches!(self.gesture, None | Some(Gesture::Link { .. }))
-        {
-            let look = looks.entry(card).or_default();
-            look.hovered = true;
-            look.hovered_gpu = match self.hover {
-                Hit::Gpu { instance, slot, .. } => Some((instance, slot)),
-                Hit::Cell { cell, .. } => {
-                    Some((self.scene.cards[card].cell_instances(cell).start, 0))
-                }
-                _ => None,
-            };
-        }
-        match &self.gesture {
-            Some(Gesture::Brush { role, gpus, .. }) => {
-                for gpu in gpus {
-                    if let Some(card) = index(&gpu.group) {
-                        let look = looks.entry(card).or_default();
-                        look.brush = *role;
-                        look.painted.insert((gpu.instance, gpu.slot));
-                    }
-                }
-            }
-            Some(Gesture::Link { from, legal, .. }) => {
-                for (card, legal) in legal.iter().enumerate() {
-                    let itself = index(from) == Some(card);
-                    looks.entry(card).or_default().legal = (!itself).then_some(*legal);
-                }
-            }
-            _ => {}
-        }
-        looks
-    }
-
-    fn mark_pool(&self, id: &PoolId, looks: &mut BTreeMap<usize, Look>) {
-        let Some(pool) = self.scene.pools.iter().position(|pool| pool.id == *id) else {
-            return;
-        };
-        for (number, card) in self.scene.cards.iter().enumerate() {
-            if !card.mix.iter().any(|(n, _)| usize::from(*n) == pool) {
-                continue;
-            }
-            let look = looks.entry(number).or_default();
-            for (at, gpu) in (0u32..).zip(&card.gpus) {
-                if usize::from(*gpu) == pool {
-                    look.gpus.insert((at / card.stride, at % card.stride));
-                }
-            }
-        }
     }
 }
 

@@ -86,7 +86,7 @@ impl CanvasState {
 
     fn paint_handles(&self, pen: &Pen<'_>, view: &CanvasView<'_>) {
         let shows = view.tool == Tool::Select && self.gesture.is_none() && self.armed.is_none();
-        if !shows || pen.detail == Detail::Far {
+        if !shows || pen.detail != Detail::Near {
             return;
         }
         let Some(card) = self

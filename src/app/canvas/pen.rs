@@ -157,17 +157,21 @@ impl Pen<'_> {
         ink: Color32,
         edge: Color32,
     ) -> Rect {
-        let galley = self.painter.layout_no_wrap(text.to_owned(), font, ink);
-        let rect = Rect::from_center_size(middle, galley.size() + vec2(galley.size().y, 5.0));
+        let line = font.size;
+        let mut job = LayoutJob::single_section(text.to_owned(), TextFormat::simple(font, ink));
+        job.halign = eframe::egui::Align::Center;
+        let galley = self.painter.layout_job(job);
+        let rect = Rect::from_center_size(middle, galley.size() + vec2(line * 1.2, 5.0));
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             reason = "half a line of text"
         )]
-        let radius = CornerRadius::same((rect.height() / 2.0).round().clamp(0.0, 32.0) as u8);
+        let radius =
+            CornerRadius::same((rect.height() / 2.0).min(line).round().clamp(0.0, 32.0) as u8);
         self.frame(rect, radius, self.theme.card, Stroke::new(1.0, edge));
         self.painter
-            .galley(rect.center() - galley.size() / 2.0, galley, ink);
+            .galley(rect.center() - galley.rect.center().to_vec2(), galley, ink);
         rect
     }
 

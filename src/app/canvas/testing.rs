@@ -40,8 +40,3 @@ pub fn design() -> Design {
     design.settle();
     design
 }
-
-/// Any workload: the canvas never looks at it.
-pub fn workload() -> crate::workload::Workload {
-    crate::workload::Workload
-}

@@ -55,7 +55,7 @@ impl Desk {
                     selection: &self.selection,
                     tool: self.tool,
                     theme: &self.theme,
-                    gauges: &[],
+                    memory: &[],
                 };
                 let canvas = ui.available_rect_before_wrap();
                 self.at = canvas;
@@ -71,7 +71,7 @@ impl Desk {
         for edit in output.edits {
             self.edits
                 .push((edit.label.clone(), edit.merge.clone().map(|key| key.0)));
-            let mut project = crate::app::canvas::tests::project(self.design.clone());
+            let mut project = project(self.design.clone());
             edit.apply(&mut project);
             self.design = project.designs.remove(0);
             self.revision += 1;
@@ -82,24 +82,9 @@ impl Desk {
 
 /// A project around one design, as edits change projects.
 fn project(design: Design) -> crate::project::Project {
-    use crate::project::{CurveStudy, Project, Slo};
-    use crate::units::Seconds;
-    Project {
-        name: String::new(),
-        story: String::new(),
-        designs: vec![design],
-        workload: crate::app::canvas::testing::workload(),
-        slo: Slo {
-            ttft: Seconds::new(1.0),
-            tpot: Seconds::new(0.05),
-            attainment: 0.9,
-        },
-        curve: CurveStudy {
-            loads: Vec::new(),
-            points: 5,
-            percentile: 95.0,
-        },
-    }
+    let mut project = crate::project::example(crate::project::FIRST_EXAMPLE).unwrap();
+    project.designs = vec![design];
+    project
 }
 
 fn desk(design: Design) -> Harness<'static, Desk> {

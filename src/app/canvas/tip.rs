@@ -147,12 +147,16 @@ fn gpu_lines(view: &CanvasView<'_>, scene: &Scene, card: &Card, instance: u32, s
                 format!("{} · {}", pool.name, layout_words(pool.layout)),
                 Some(view.theme.role(Some(pool.role))),
             ));
-            if let Some(gauge) = view.gauges.iter().find(|gauge| gauge.pool == pool.id) {
-                lines.say(format!(
-                    "Memory: {:.0} % weights and buffers, {:.0} % KV",
-                    gauge.weights * 100.0,
-                    gauge.kv * 100.0
-                ));
+            if let Some((_, memory)) = view.memory.iter().find(|(id, _)| *id == pool.id) {
+                lines.say(match memory.shortfall {
+                    Some(short) => format!("Memory: {:.1} GiB too little", short.gib()),
+                    None => format!(
+                        "{:.1} of {:.1} GiB for KV: {} tokens",
+                        memory.kv.gib(),
+                        memory.capacity.gib(),
+                        memory.kv_tokens
+                    ),
+                });
             }
             lines.findings(view, |place| *place == Place::Pool(pool.id.clone()));
         }

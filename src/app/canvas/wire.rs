@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// Points a line is cut into.
 const SAMPLES: u16 = 40;
 /// Between ends on a side, where there is room.
-const SPREAD: f32 = 30.0;
+const SPREAD: f32 = 34.0;
 /// Least room kept to a card's corners.
 const CORNER: f32 = 24.0;
 /// Beyond this many pairs of wires and cards, wires no longer look for a way around cards.
@@ -277,23 +277,46 @@ fn curve(from: Pos2, leave: Vec2, to: Pos2, arrive: Vec2, is_loop: bool) -> Vec<
         .collect()
 }
 
-/// Labels go where they cover neither a card nor another label, the middle first.
+/// Labels go where they cover neither a card nor another label: the middle first, on one line,
+/// else on two.
 fn place_labels(cards: &[Card], wires: &mut [Wire]) {
     const TRIES: [usize; 9] = [20, 17, 23, 14, 26, 11, 29, 8, 32];
     let mut taken: Vec<Rect> = Vec::new();
     for wire in wires.iter_mut() {
-        #[expect(clippy::cast_precision_loss, reason = "labels are short")]
-        let width = wire.label.chars().count() as f32 * LETTER + 18.0;
-        let size = vec2(width, PILL);
-        wire.label_at = TRIES.iter().find_map(|sample| {
-            let middle = *wire.points.get(*sample)?;
-            let pill = Rect::from_center_size(middle, size).expand(2.0);
-            let free = !cards.iter().any(|card| card.shape.rect.intersects(pill))
-                && !taken.iter().any(|other| other.intersects(pill));
-            free.then_some(middle)
+        let forms = [Some(wire.label.clone()), two_lines(&wire.label)];
+        let found = forms.into_iter().flatten().find_map(|label| {
+            let size = label_size(&label);
+            TRIES.iter().find_map(|sample| {
+                let middle = *wire.points.get(*sample)?;
+                let pill = Rect::from_center_size(middle, size).expand(2.0);
+                let free = !cards.iter().any(|card| card.shape.rect.intersects(pill))
+                    && !taken.iter().any(|other| other.intersects(pill));
+                free.then(|| (label.clone(), middle))
+            })
         });
-        if let Some(middle) = wire.label_at {
-            taken.push(Rect::from_center_size(middle, size).expand(2.0));
+        if let Some((label, middle)) = found {
+            taken.push(Rect::from_center_size(middle, label_size(&label)));
+            wire.label = label;
+            wire.label_at = Some(middle);
         }
     }
+}
+
+/// About how large a label's pill is, world points.
+pub fn label_size(label: &str) -> Vec2 {
+    let (letters, lines) = label.lines().fold((0, 0u8), |(letters, lines), line| {
+        (line.chars().count().max(letters), lines + 1)
+    });
+    #[expect(clippy::cast_precision_loss, reason = "labels are short")]
+    let width = letters as f32 * LETTER + 18.0;
+    vec2(width, 6.0 + f32::from(lines) * (PILL - 6.0))
+}
+
+/// The label broken at its middle space, if it has several.
+fn two_lines(label: &str) -> Option<String> {
+    let middle = label.len() / 2;
+    let spaces = label.match_indices(' ').map(|(at, _)| at);
+    let cut = spaces.min_by_key(|at| at.abs_diff(middle))?;
+    let (first, second) = (label.get(..cut)?, label.get(cut + 1..)?);
+    (label.len() > 8).then(|| format!("{first}\n{second}"))
 }
