@@ -7,13 +7,17 @@
 //! `report`; `project` (documents) and `jobs` (background work) beside them; `app` (the window) and
 //! `cli` on top. `ARCHITECTURE.md` walks the house.
 
+pub mod app;
 pub mod catalog;
+pub mod cli;
 pub mod cluster;
 pub mod cost;
+pub mod jobs;
 pub mod model;
 pub mod plan;
 pub mod project;
 pub mod report;
 pub mod sim;
+pub mod study;
 pub mod units;
 pub mod workload;

@@ -50,9 +50,12 @@ impl App {
         if designs.is_empty() {
             return;
         }
-        self.outcome.started(revision, &designs);
+        // Not the document's revision: simulating the same again must not take in the rest of what
+        // the first run said.
+        self.job += 1;
+        self.outcome.started(self.job, &designs);
         self.runner.start(CurveJob {
-            revision,
+            revision: self.job,
             designs,
             workload: project.workload.clone(),
             trace,

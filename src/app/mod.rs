@@ -128,6 +128,8 @@ pub struct App {
     view: View,
     runner: CurveRunner,
     outcome: Outcome,
+    /// Number of the last job.
+    job: u64,
     /// Revision for which it was last decided what to simulate.
     planned: Option<u64>,
     trace: TraceState,
@@ -172,6 +174,7 @@ impl App {
             path,
             runner: CurveRunner::new(Arc::new(move || wake.request_repaint_after(WAKE))),
             outcome: Outcome::default(),
+            job: 0,
             planned: None,
             trace: TraceState::None,
             files: Files::new(ctx.clone()),

@@ -4,10 +4,10 @@
 //! on the canvas or renaming a tab is not such a thing. Old points stay, dimmed, until new ones
 //! have come.
 
-use crate::jobs::{CurveMessage, CurvePoint, DesignSnapshot, Stage};
+use crate::jobs::{CurveMessage, CurvePoint, DesignSnapshot};
 use crate::plan::{Design, DesignId, Finding, MemoryBudget, PoolId, Severity};
 use crate::project::Project;
-use crate::study::load_value;
+use crate::study::{Stage, load_value};
 use crate::workload::Workload;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -113,8 +113,8 @@ pub enum RunNote {
 #[derive(Default)]
 pub struct Outcome {
     by_design: BTreeMap<DesignId, DesignOutcome>,
-    /// Revision of the job whose messages count.
-    revision: Option<u64>,
+    /// Number of the job whose messages count.
+    job: Option<u64>,
     /// Designs of that job.
     running: Vec<DesignId>,
     points: u32,
@@ -178,8 +178,8 @@ impl Outcome {
     }
 
     /// A job was started.
-    pub fn started(&mut self, revision: u64, designs: &[DesignSnapshot]) {
-        self.revision = Some(revision);
+    pub fn started(&mut self, job: u64, designs: &[DesignSnapshot]) {
+        self.job = Some(job);
         self.running = designs.iter().map(|d| d.id.clone()).collect();
         self.points = 0;
         self.note = None;
@@ -194,7 +194,7 @@ impl Outcome {
     /// takes its designs up again.
     pub fn cancelled(&mut self) {
         self.running.clear();
-        self.revision = None;
+        self.job = None;
         self.note = Some(RunNote::Cancelled);
     }
 
@@ -249,7 +249,7 @@ impl Outcome {
                 stage,
                 took,
             } => {
-                if self.revision == Some(revision) && stage == Stage::Fine {
+                if self.job == Some(revision) && stage == Stage::Fine {
                     for id in std::mem::take(&mut self.running) {
                         if let Some(outcome) = self.by_design.get_mut(&id) {
                             outcome.complete = true;
@@ -266,7 +266,7 @@ impl Outcome {
     }
 
     fn of_job(&mut self, revision: u64, design: &DesignId) -> Option<&mut DesignOutcome> {
-        (self.revision == Some(revision))
+        (self.job == Some(revision))
             .then(|| self.by_design.get_mut(design))
             .flatten()
     }

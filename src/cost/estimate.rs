@@ -11,8 +11,10 @@ use std::sync::Arc;
 pub struct Capacity {
     /// Requests per second.
     pub rate: f64,
-    /// Requests in flight at that rate.
+    /// Requests in flight with every decode batch full.
     pub concurrency: f64,
+    /// Seconds from a request's arrival to its end with every decode batch full.
+    pub e2e: f64,
 }
 
 /// Estimates a plan under requests of `input` prompt and `output` answer tokens.
@@ -30,7 +32,7 @@ pub fn estimate_capacity(
     output: f64,
 ) -> Capacity {
     let (mut both, mut prefill, mut decode) = (0.0, 0.0, 0.0);
-    let (mut both_slots, mut decode_slots) = (0.0, 0.0);
+    let (mut both_slots, mut decode_slots, mut e2e) = (0.0, 0.0, 0.0_f64);
     for service in &plan.services {
         let pool = &plan.pools[service.pool];
         let mut pricer = StepPricer::new(&plan.topology, &plan.model, pool, fidelity);
@@ -72,6 +74,12 @@ pub fn estimate_capacity(
             sampled: batch as u32,
         });
         let answer = (output - 1.0).max(0.0) * step / batch;
+        e2e = e2e.max(match service.phases {
+            // Decodes wait for the prompts they share steps with.
+            Phases::Both => prompt + (prompt + answer) * batch,
+            Phases::Prefill => prompt,
+            Phases::Decode => answer * batch,
+        });
         match service.phases {
             Phases::Both => {
                 both += schedulers / (prompt + answer);
@@ -87,6 +95,7 @@ pub fn estimate_capacity(
     let split = if prefill > 0.0 && decode > 0.0 { prefill.min(decode) } else { 0.0 };
     Capacity {
         rate: both + split,
+        e2e,
         concurrency: (both_slots + if split > 0.0 { decode_slots } else { 0.0 }).max(1.0),
     }
 }

@@ -3,4 +3,5 @@
 
 mod curves;
 
-pub use curves::{CurveJob, CurveMessage, CurvePoint, CurveRunner, DesignSnapshot, Stage, Waker};
+pub use crate::study::Stage;
+pub use curves::{CurveJob, CurveMessage, CurvePoint, CurveRunner, DesignSnapshot, Waker};

@@ -8,7 +8,8 @@ mod io;
 mod layout;
 mod v1;
 
-pub use document::{CurveStudy, Project, Slo};
+pub use crate::study::{CurveStudy, Slo};
+pub use document::Project;
 pub use examples::{Example, ExampleError, FIRST_EXAMPLE, example, examples};
 pub use io::{MAX_DOCUMENT_BYTES, ProjectError, load, parse, resolve, save, to_text};
 

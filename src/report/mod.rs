@@ -14,6 +14,7 @@ mod grid;
 mod labels;
 mod layout;
 mod legend;
+mod load_curve;
 pub mod palette;
 mod panel;
 mod placer;
@@ -34,6 +35,10 @@ pub use error::ReportError;
 pub use figure::{
     Arrangement, Axis, Band, Dash, Direction, Figure, Legend, MAX_PANELS, Mark, Marker, Panel,
     Scale, Series,
+};
+pub use load_curve::{
+    CurveLook, CurveSeries, LoadKind, Metric, Statistic, curve_figure, curve_table, load_value,
+    provenance_line,
 };
 pub use palette::Rgb;
 pub use png::{MAX_SIDE, to_outlined_svg, to_png};

@@ -1,8 +1,9 @@
 //! What is noted while a run goes on, and how it becomes a [`Summary`].
 //!
-//! The steady window opens when a tenth of the requests have been sent and closes when the last is
-//! sent: before it queues fill, after it they drain. Latencies are those of requests sent inside
-//! it, throughput counts tokens delivered inside it. A run too short for that is measured whole.
+//! The steady window opens when a fifth of the requests have been sent and closes when the last is
+//! sent: before it batches and queues fill, after it they drain. Latencies are those of requests
+//! sent inside it, throughput counts tokens delivered inside it. A run too short for that (few
+//! requests, or none completed when the window would open) is measured whole.
 
 use super::histogram::{Histogram, exact_stats};
 use super::queue::Nanos;
@@ -24,6 +25,9 @@ struct Mark {
     at: Nanos,
     tokens: u64,
     waiting: u64,
+    /// Sent and not ended.
+    in_system: u64,
+    completed: u64,
 }
 
 /// Fewest requests sent inside a steady window.
@@ -40,6 +44,7 @@ pub(super) struct Metrics {
     steady_itl: Histogram,
     whole_itl: Histogram,
     open: Option<Mark>,
+    middle: Option<Mark>,
     close: Option<Mark>,
     /// Requests of the run, and which one opens the window.
     total: u64,
@@ -74,7 +79,7 @@ impl Metrics {
     pub(super) fn new(total: u64, burst: u64) -> Self {
         Self {
             total,
-            opens_at: (total / 10).max(burst),
+            opens_at: (total / 5).max(burst),
             ..Self::default()
         }
     }
@@ -83,16 +88,34 @@ impl Metrics {
         let index = self.counts.arrived;
         self.counts.arrived += 1;
         self.waiting += 1;
-        let mark = Mark {
-            at: now,
-            tokens: self.tokens,
-            waiting: self.waiting,
-        };
+        if index != self.opens_at && index != self.middle_at() && index + 1 != self.total {
+            return;
+        }
+        let mark = self.mark(now);
         if index == self.opens_at {
             self.open = Some(mark);
         }
+        if index == self.middle_at() {
+            self.middle = Some(mark);
+        }
         if index + 1 == self.total {
             self.close = Some(mark);
+        }
+    }
+
+    /// The request halfway through the window.
+    const fn middle_at(&self) -> u64 {
+        u64::midpoint(self.opens_at, self.total)
+    }
+
+    const fn mark(&self, now: Nanos) -> Mark {
+        let counts = &self.counts;
+        Mark {
+            at: now,
+            tokens: self.tokens,
+            waiting: self.waiting,
+            in_system: counts.arrived - counts.completed - counts.failed,
+            completed: counts.completed,
         }
     }
 
@@ -123,21 +146,13 @@ impl Metrics {
     /// Sums up a run that ended at `now`.
     pub(super) fn measure(&self, now: Nanos, open_loop: bool) -> Measured {
         let steady = match (self.open, self.close) {
-            (Some(open), Some(close)) if close.at > open.at => {
+            (Some(open), Some(close)) if close.at > open.at && open.completed > 0 => {
                 let inside = self.total - self.opens_at;
                 (inside >= FEWEST_STEADY).then_some((open, close))
             }
             _ => None,
         };
-        let whole = (
-            Mark::default(),
-            Mark {
-                at: now,
-                tokens: self.tokens,
-                waiting: self.waiting,
-            },
-        );
-        let (open, close) = steady.unwrap_or(whole);
+        let (open, close) = steady.unwrap_or((Mark::default(), self.mark(now)));
         let span = seconds(close.at - open.at);
         let inside: Vec<&Record> = self
             .records
@@ -186,11 +201,22 @@ impl Metrics {
         }
     }
 
-    /// A queue that grows all through the window: many still wait at its end, and requests sent in
-    /// its last quarter waited half as long again as those of its second.
+    /// More arrives than leaves: either what is in the system grows by more than a twelfth of what
+    /// is sent in the window's second half, or the queue grows (many still wait when the last is
+    /// sent, and those sent in the last quarter waited half as long again as those of the second).
     fn is_saturated(&self, open: Mark, close: Mark, inside: &[&Record]) -> bool {
+        let (Some(last), true) = (self.close, inside.len() >= 16) else {
+            return false;
+        };
+        if let Some(middle) = self.middle.filter(|middle| middle.completed > 0) {
+            let sent = self.total - self.middle_at();
+            let grown = last.in_system.saturating_sub(middle.in_system);
+            if grown > (sent / 12).max(8) {
+                return true;
+            }
+        }
         let sent = self.total - self.opens_at.min(self.total);
-        if close.waiting < (sent / 20).max(8) || inside.len() < 16 {
+        if last.waiting < (sent / 20).max(8) {
             return false;
         }
         let span = close.at - open.at;

@@ -5,10 +5,11 @@
 //! (output − 1), undefined for one token. ITL: gaps between delivered tokens. Throughput per GPU:
 //! output tokens over the measured window per GPU of the whole design, idle ones too.
 
-use serde::Serialize;
+use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-/// Mean and percentiles of one latency, seconds. All zero of `count` 0.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+/// Mean and percentiles of one latency, seconds. Without samples there is no latency: the numbers
+/// are 0 here and `null` in JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Stats {
     /// Samples.
     pub count: u64,
@@ -24,8 +25,26 @@ pub struct Stats {
     pub p99: f64,
 }
 
+impl Serialize for Stats {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut stats = serializer.serialize_struct("Stats", 6)?;
+        stats.serialize_field("count", &self.count)?;
+        let fields = [
+            ("mean", self.mean),
+            ("p50", self.p50),
+            ("p90", self.p90),
+            ("p95", self.p95),
+            ("p99", self.p99),
+        ];
+        for (name, value) in fields {
+            stats.serialize_field(name, &(self.count > 0).then_some(value))?;
+        }
+        stats.end()
+    }
+}
+
 /// Where every request ended; the four add up to what was sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct Counts {
     /// Sent.
     pub arrived: u64,
@@ -38,7 +57,7 @@ pub struct Counts {
 }
 
 /// Which part of the run was measured.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Window {
     /// `steady` (warm-up and drain cut) or `whole run` (what a benchmark client reports).
     pub kind: &'static str,
@@ -51,7 +70,7 @@ pub struct Window {
 }
 
 /// Where the time came from.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Provenance {
     /// Fidelity of the prices.
     pub fidelity: &'static str,
@@ -66,7 +85,7 @@ pub struct Provenance {
 }
 
 /// What went on beside requests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct Work {
     /// Events handled.
     pub events: u64,
@@ -81,7 +100,7 @@ pub struct Work {
 }
 
 /// The result of one run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Summary {
     /// Where requests ended.
     pub requests: Counts,

@@ -1,9 +1,9 @@
 //! Load curves as a figure and a table: latency and throughput against load, all designs overlaid.
 //! The window and the command line export the same through here.
 
-use crate::project::Slo;
 use crate::report::{Axis, Cell, Column, Figure, Mark, Panel, ReportError, Series, Table};
 use crate::sim::{Stats, Summary};
+use crate::study::Slo;
 use crate::workload::{Arrivals, Load};
 use std::sync::Arc;
 

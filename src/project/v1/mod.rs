@@ -45,14 +45,14 @@ frozen_struct!(Project as document::Project {
     curve: CurveStudy,
 });
 
-frozen_struct!(Slo as document::Slo {
+frozen_struct!(Slo as super::Slo {
     ttft: Seconds,
     tpot: Seconds,
     #[serde(deserialize_with = "bounds::up_to::<_, 1>")]
     attainment: f64,
 });
 
-frozen_struct!(CurveStudy as document::CurveStudy {
+frozen_struct!(CurveStudy as super::CurveStudy {
     #[serde(deserialize_with = "bounds::loads")]
     loads: Vec<f64>,
     points: u32,

@@ -1,0 +1,135 @@
+//! `frontier check FILE`: findings and memory of each design.
+
+use super::input::Input;
+use super::{Failure, InputArgs, print};
+use crate::plan::{Compiled, Design, Severity};
+use clap::Args;
+use serde_json::{Value, json};
+
+/// Arguments of `check`.
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    #[command(flatten)]
+    input: InputArgs,
+}
+
+pub(super) fn check(args: &CheckArgs) -> Result<(), Failure> {
+    let input = Input::read(&args.input)?;
+    let designs = input.designs(args.input.design.as_deref())?;
+    let checked: Vec<(&Design, Compiled)> = designs
+        .into_iter()
+        .map(|design| (design, input.compile(design)))
+        .collect();
+    if args.input.json {
+        let list: Vec<Value> = checked.iter().map(|(d, c)| to_json(d, c)).collect();
+        println!("{:#}", json!({ "designs": list }));
+    } else {
+        for (design, compiled) in &checked {
+            print_design(design, compiled);
+        }
+    }
+    let broken: Vec<&str> = checked
+        .iter()
+        .filter(|(_, compiled)| compiled.plan.is_none())
+        .map(|(design, _)| design.name.as_str())
+        .collect();
+    if broken.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::CannotRun(format!(
+            "can't run as drawn: {}",
+            broken.join(", ")
+        )))
+    }
+}
+
+fn print_design(design: &Design, compiled: &Compiled) {
+    println!("{}", design.name);
+    if let Some(plan) = &compiled.plan {
+        println!(
+            "  {} on {} GPUs, {:.2} $/h, {:.1} kW of GPUs",
+            plan.model.name,
+            plan.gpus,
+            plan.price.get(),
+            plan.power.get() / 1e3
+        );
+        for pool in &plan.pools {
+            let layout = pool.layout;
+            println!(
+                "  {:<24} {:<10} {} × (TP {} · PP {} · DP {} · EP {}) on {}",
+                pool.name,
+                pool.role.name(),
+                pool.replicas.len(),
+                layout.tp,
+                layout.pp,
+                layout.dp,
+                layout.ep,
+                pool.gpu.name
+            );
+        }
+    }
+    for (pool, memory) in &compiled.memory {
+        let terms: Vec<String> = memory
+            .terms
+            .iter()
+            .map(|term| format!("{} {:.2}", term.name.to_lowercase(), term.bytes.gib()))
+            .collect();
+        println!(
+            "  memory of {pool}: {:.1} GiB = {} + KV {:.2} GiB → {} blocks, {} tokens",
+            memory.capacity.gib(),
+            terms.join(" + "),
+            memory.kv.gib(),
+            memory.blocks,
+            memory.kv_tokens
+        );
+    }
+    for finding in &compiled.findings {
+        println!("{}", print::finding(finding));
+    }
+    if compiled.findings.is_empty() {
+        println!("  nothing to report");
+    }
+}
+
+fn to_json(design: &Design, compiled: &Compiled) -> Value {
+    let findings: Vec<Value> = compiled
+        .findings
+        .iter()
+        .map(|finding| {
+            json!({
+                "severity": match finding.severity {
+                    Severity::Error => "error",
+                    Severity::Warning => "warning",
+                    Severity::Hint => "hint",
+                },
+                "place": print::place(&finding.place),
+                "cause": finding.cause,
+                "repair": finding.repair.as_ref().map(|repair| &repair.label),
+            })
+        })
+        .collect();
+    let memory: Vec<Value> = compiled
+        .memory
+        .iter()
+        .map(|(pool, memory)| {
+            json!({
+                "pool": pool.as_str(),
+                "capacity_bytes": memory.capacity.get(),
+                "terms": memory.terms.iter().map(|term| json!({
+                    "name": term.name, "bytes": term.bytes.get(), "formula": term.formula,
+                })).collect::<Vec<_>>(),
+                "kv_bytes": memory.kv.get(),
+                "kv_blocks": memory.blocks,
+                "kv_tokens": memory.kv_tokens,
+            })
+        })
+        .collect();
+    json!({
+        "design": design.id.as_str(),
+        "name": design.name,
+        "runnable": compiled.plan.is_some(),
+        "gpus": compiled.plan.as_ref().map(|plan| plan.gpus),
+        "findings": findings,
+        "memory": memory,
+    })
+}

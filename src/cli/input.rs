@@ -1,0 +1,154 @@
+//! Reading what a command works on: project, catalog, models, trace, options.
+
+use super::{Failure, InputArgs};
+use crate::catalog::{Catalog, user_presets_dir};
+use crate::cost::Roofline;
+use crate::model::Models;
+use crate::plan::{Compiled, Design, Severity, compile};
+use crate::project::{Project, load, resolve};
+use crate::study::Ask;
+use crate::workload::{Arrivals, ColumnMap, TimeUnit, Trace, read_trace};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A project with everything it names.
+pub(super) struct Input {
+    pub(super) project: Project,
+    pub(super) catalog: Catalog,
+    pub(super) models: Models,
+    pub(super) ask: Ask,
+}
+
+impl Input {
+    /// Reads it, options applied.
+    pub(super) fn read(args: &InputArgs) -> Result<Self, Failure> {
+        let mut project = load(&args.file).map_err(|e| Failure::usage(&e))?;
+        if let Some(requests) = args.requests {
+            project.workload.requests = requests;
+        }
+        if let Some(seed) = args.seed {
+            project.workload.seed = seed;
+        }
+        let trace = match &args.trace {
+            Some(path) => {
+                let map = args.columns.as_deref().map(column_map).transpose()?;
+                project.workload.arrivals = Arrivals::Trace;
+                // All of it, unless a number is asked for.
+                project.workload.requests = args.requests.unwrap_or(0);
+                Some(read_trace(path, map.as_ref()).map_err(|e| Failure::usage(&e))?)
+            }
+            None => of_project(&project, &args.file)?,
+        };
+        for warning in trace.iter().flat_map(|trace| &trace.warnings) {
+            eprintln!("note: {warning}");
+        }
+        Self::of(project, trace.map(Arc::new))
+    }
+
+    /// Of a project in memory.
+    pub(super) fn of(project: Project, trace: Option<Arc<Trace>>) -> Result<Self, Failure> {
+        let user = user_presets_dir();
+        let catalog = Catalog::load(user.as_deref()).map_err(|e| Failure::usage(&e))?;
+        let models = Models::load(user.as_deref()).map_err(|e| Failure::usage(&e))?;
+        let ask = Ask {
+            workload: project.workload.clone(),
+            trace,
+            fidelity: Arc::new(Roofline),
+        };
+        Ok(Self {
+            project,
+            catalog,
+            models,
+            ask,
+        })
+    }
+
+    /// The designs a command works on: the named one, or all.
+    pub(super) fn designs(&self, named: Option<&str>) -> Result<Vec<&Design>, Failure> {
+        let designs = &self.project.designs;
+        let chosen: Vec<&Design> = match named {
+            None => designs.iter().collect(),
+            Some(name) => designs
+                .iter()
+                .filter(|design| design.id.as_str() == name || design.name == name)
+                .collect(),
+        };
+        if chosen.is_empty() {
+            let known: Vec<&str> = designs.iter().map(|design| design.id.as_str()).collect();
+            return Err(Failure::Usage(match named {
+                Some(name) => format!(
+                    "there is no design “{name}” in the project: it has {}",
+                    known.join(", ")
+                ),
+                None => "the project has no designs".to_owned(),
+            }));
+        }
+        Ok(chosen)
+    }
+
+    /// Plans a design.
+    pub(super) fn compile(&self, design: &Design) -> Compiled {
+        compile(design, &self.catalog, &self.models, self.ask.demand())
+    }
+}
+
+fn of_project(project: &Project, file: &Path) -> Result<Option<Trace>, Failure> {
+    match (&project.workload.arrivals, &project.workload.trace) {
+        (Arrivals::Trace, Some(trace)) => {
+            read_trace(&resolve(file, &trace.path), trace.columns.as_ref())
+                .map(Some)
+                .map_err(|e| Failure::usage(&e))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// `arrival=a,input=b,output=c[,unit=ms][,drop-failed]`.
+fn column_map(text: &str) -> Result<ColumnMap, Failure> {
+    let wrong = |what: &str| {
+        Failure::Usage(format!(
+            "--columns {text}: {what}; write arrival=NAME,input=NAME,output=NAME[,unit=s|ms|us|ns][,drop-failed]"
+        ))
+    };
+    let (mut arrival, mut input, mut output, mut unit, mut drop) = (None, None, None, None, false);
+    for part in text.split(',') {
+        match part.split_once('=') {
+            Some(("arrival", name)) => arrival = Some(name),
+            Some(("input", name)) => input = Some(name),
+            Some(("output", name)) => output = Some(name),
+            Some(("unit", name)) => {
+                unit = Some(match name {
+                    "s" => TimeUnit::Seconds,
+                    "ms" => TimeUnit::Milliseconds,
+                    "us" => TimeUnit::Microseconds,
+                    "ns" => TimeUnit::Nanoseconds,
+                    _ => return Err(wrong("the unit is not one of s, ms, us, ns")),
+                });
+            }
+            None if part == "drop-failed" => drop = true,
+            _ => return Err(wrong(&format!("“{part}” is not understood"))),
+        }
+    }
+    let (Some(arrival), Some(input), Some(output)) = (arrival, input, output) else {
+        return Err(wrong("arrival, input and output are all needed"));
+    };
+    let mut map = ColumnMap::new(arrival, input, output);
+    map.arrival_unit = unit;
+    map.drop_failed = drop;
+    Ok(map)
+}
+
+/// Why a design can't run, one finding a line.
+pub(super) fn cannot_run(design: &Design, compiled: &Compiled) -> Failure {
+    let causes: Vec<String> = compiled
+        .findings
+        .iter()
+        .filter(|finding| finding.severity == Severity::Error)
+        .map(super::print::finding)
+        .collect();
+    Failure::CannotRun(format!(
+        "design “{}” can't run:\n{}",
+        design.name,
+        causes.join("\n")
+    ))
+}

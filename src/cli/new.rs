@@ -1,0 +1,51 @@
+//! `frontier new`: list the examples, or write one.
+
+use super::Failure;
+use crate::project::{example, examples, save};
+use clap::Args;
+use std::path::PathBuf;
+
+/// Arguments of `new`.
+#[derive(Debug, Args)]
+pub struct NewArgs {
+    /// Print the names of the examples, one a line.
+    #[arg(long, conflicts_with_all = ["example", "output"])]
+    list: bool,
+    /// The example to write.
+    #[arg(long, value_name = "NAME")]
+    example: Option<String>,
+    /// Where to write it; an existing file is kept unless --force is given.
+    #[arg(long, short, value_name = "FILE", requires = "example")]
+    output: Option<PathBuf>,
+    /// Write over an existing file.
+    #[arg(long)]
+    force: bool,
+}
+
+pub(super) fn new(args: &NewArgs) -> Result<(), Failure> {
+    if args.list {
+        for example in examples() {
+            println!("{}", example.name);
+        }
+        return Ok(());
+    }
+    let Some(name) = &args.example else {
+        return Err(Failure::Usage(
+            "say what to make: --example NAME -o FILE, or --list to see the names".to_owned(),
+        ));
+    };
+    let project = example(name).map_err(|e| Failure::usage(&e))?;
+    let path = args
+        .output
+        .clone()
+        .unwrap_or_else(|| PathBuf::from(format!("{name}.frontier.ron")));
+    if path.exists() && !args.force {
+        return Err(Failure::Usage(format!(
+            "{} exists: give another name with -o, or --force to write over it",
+            path.display()
+        )));
+    }
+    save(&path, &project).map_err(|e| Failure::usage(&e))?;
+    println!("wrote {}", path.display());
+    Ok(())
+}

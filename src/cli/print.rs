@@ -1,0 +1,129 @@
+//! Readable lines and tables for the terminal.
+
+use crate::plan::{Finding, Place, Severity};
+use crate::sim::{Stats, Summary};
+use crate::workload::Load;
+
+/// One finding, one line.
+pub(super) fn finding(finding: &Finding) -> String {
+    let severity = match finding.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Hint => "hint",
+    };
+    let repair = finding
+        .repair
+        .as_ref()
+        .map_or(String::new(), |repair| format!(" [{}]", repair.label));
+    format!(
+        "  {severity:<8}{}: {}{repair}",
+        place(&finding.place),
+        finding.cause
+    )
+}
+
+/// Where a finding is, in words.
+pub(super) fn place(place: &Place) -> String {
+    match place {
+        Place::Design => "design".to_owned(),
+        Place::Group(id) => format!("group {id}"),
+        Place::Link(id) => format!("link {id}"),
+        Place::Pool(id) => format!("pool {id}"),
+        Place::Service(id) => format!("service {id}"),
+        Place::Model => "model".to_owned(),
+        Place::Workload => "workload".to_owned(),
+    }
+}
+
+/// A load in words.
+pub(super) fn load(load: Load) -> String {
+    match load {
+        Load::Rate(rate) => format!("{rate} requests/s"),
+        Load::Concurrency(n) => format!("{n} in flight"),
+        Load::TraceSpeed(speed) => format!("trace at {speed}×"),
+    }
+}
+
+/// Milliseconds with three digits or so, `n/a` without samples.
+pub(super) fn ms(stats: &Stats, seconds: f64) -> String {
+    if stats.count == 0 {
+        return "n/a".to_owned();
+    }
+    let ms = seconds * 1e3;
+    match ms {
+        ms if ms < 10.0 => format!("{ms:.2}"),
+        ms if ms < 100.0 => format!("{ms:.1}"),
+        ms => format!("{ms:.0}"),
+    }
+}
+
+/// A run, readable.
+pub(super) fn summary(summary: &Summary) -> String {
+    let counts = summary.requests;
+    let mut lines = vec![
+        format!(
+            "  requests   {} arrived, {} completed, {} failed, {} in flight",
+            counts.arrived, counts.completed, counts.failed, counts.in_flight
+        ),
+        format!(
+            "  {:<10} {:>9} {:>9} {:>9} {:>9} {:>9}",
+            "ms", "mean", "p50", "p90", "p95", "p99"
+        ),
+    ];
+    let rows = [
+        ("TTFT", &summary.ttft_s),
+        ("TPOT", &summary.tpot_s),
+        ("ITL", &summary.itl_s),
+        ("E2E", &summary.e2e_s),
+    ];
+    for (name, stats) in rows {
+        lines.push(format!(
+            "  {name:<10} {:>9} {:>9} {:>9} {:>9} {:>9}",
+            ms(stats, stats.mean),
+            ms(stats, stats.p50),
+            ms(stats, stats.p90),
+            ms(stats, stats.p95),
+            ms(stats, stats.p99)
+        ));
+    }
+    lines.push(format!(
+        "  output     {:.1} tokens/s, {:.2} tokens/s/GPU, {:.3} requests/s",
+        summary.output_tokens_per_s, summary.output_tokens_per_s_per_gpu, summary.requests_per_s
+    ));
+    let window = summary.window;
+    lines.push(format!(
+        "  window     {} ({:.2} to {:.2} s of {:.2} s)",
+        window.kind, window.start_s, window.end_s, window.run_end_s
+    ));
+    if summary.saturated {
+        lines.push("  saturated  the queue grows all through the run: latencies depend on its length".to_owned());
+    }
+    if let Some((link, share)) = &summary.busiest_link {
+        lines.push(format!("  busiest    {link}, {:.1} % of its rate", share * 100.0));
+    }
+    let peaks: Vec<String> = summary
+        .kv_peak
+        .iter()
+        .map(|(pool, share)| format!("{pool} {:.0} %", share * 100.0))
+        .collect();
+    lines.push(format!("  KV peak    {}", peaks.join(", ")));
+    if summary.work.preemptions > 0 {
+        lines.push(format!("  preempted  {} times", summary.work.preemptions));
+    }
+    let provenance = &summary.provenance;
+    let shares: Vec<String> = provenance
+        .time_shares
+        .iter()
+        .map(|(class, share)| format!("{class} {:.0} %", share * 100.0))
+        .collect();
+    lines.push(format!("  time       {}", shares.join(", ")));
+    lines.push(format!(
+        "  prices     {} fidelity (step times −{:.0} % … +{:.0} %), {}, seed {}",
+        provenance.fidelity,
+        -provenance.band.0 * 100.0,
+        provenance.band.1 * 100.0,
+        provenance.engines.join(" and "),
+        provenance.seed
+    ));
+    lines.join("\n")
+}
