@@ -257,6 +257,8 @@ pub enum Action {
     Results(ResultsTab),
     /// Open the file.
     OpenPath(PathBuf),
+    /// Show an example, by its name.
+    Example(String),
     /// Do something with a file.
     File(FileTask),
 }

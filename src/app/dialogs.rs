@@ -18,6 +18,8 @@ pub enum After {
     AskOpen,
     /// Open this one.
     Open(PathBuf),
+    /// Show the example of that name.
+    Example(String),
 }
 
 /// A dialog on show.

@@ -30,6 +30,7 @@ impl App {
                 Action::Tool(tool) => self.view.tool = tool,
                 Action::Results(tab) => self.view.results.tab = tab,
                 Action::OpenPath(path) => self.leave_document(After::Open(path), ctx),
+                Action::Example(name) => self.leave_document(After::Example(name), ctx),
                 Action::File(task) => self.file_task(task),
             }
             changed = true;
@@ -172,6 +173,10 @@ impl App {
             After::New => self.replace(None, starter::empty_project()),
             After::AskOpen => self.ask(Purpose::Open),
             After::Open(path) => self.files.open(path),
+            After::Example(name) => match crate::project::example(&name) {
+                Ok(project) => self.replace(None, project),
+                Err(error) => self.toasts.push(Tone::Warning, error.to_string()),
+            },
         }
     }
 

@@ -41,7 +41,7 @@ use crate::catalog::{Catalog, CatalogError};
 use crate::jobs::CurveRunner;
 use crate::model::{ModelError, Models};
 use crate::plan::{Design, DesignId};
-use crate::project::Project;
+use crate::project::{Example, Project, examples};
 use crate::workload::{Trace, TraceFile};
 use command::Actions;
 use dialogs::{After, Dialog};
@@ -135,6 +135,7 @@ pub struct App {
     trace: TraceState,
     files: Files,
     recent: Recent,
+    examples: Vec<Example>,
     dialog: Option<Dialog>,
     /// What to do once the document is saved.
     after_save: Option<After>,
@@ -179,6 +180,7 @@ impl App {
             trace: TraceState::None,
             files: Files::new(ctx.clone()),
             recent,
+            examples: examples(),
             dialog: None,
             after_save: None,
             closing: false,

@@ -76,8 +76,8 @@ impl DesignOutcome {
     #[must_use]
     pub fn shown(&self) -> (&[CurvePoint], Freshness) {
         let end = |points: &[CurvePoint]| points.last().map_or(0.0, |p| load_value(p.load));
-        let fine_reaches = self.fine.len() >= self.coarse.len().max(2)
-            && end(&self.fine) >= end(&self.coarse);
+        let fine_reaches =
+            self.fine.len() >= self.coarse.len().max(2) && end(&self.fine) >= end(&self.coarse);
         if self.complete || fine_reaches {
             (&self.fine, Freshness::Fine)
         } else if self.coarse.len() >= 2 || (self.stale.is_empty() && !self.coarse.is_empty()) {

@@ -42,7 +42,7 @@ pub fn preflight() -> Result<Backend, NoDisplay> {
         variable("WAYLAND_SOCKET").is_some(),
         variable("XDG_RUNTIME_DIR").map(PathBuf::from),
         variable("DISPLAY"),
-        &Path::new("/tmp/.X11-unix"),
+        Path::new("/tmp/.X11-unix"),
     )
 }
 
@@ -150,7 +150,8 @@ const fn connect_abstract(_path: &Path) -> Result<(), ()> {
     Err(())
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use super::*;
     use std::os::unix::net::UnixListener;

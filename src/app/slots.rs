@@ -1,19 +1,17 @@
 //! The canvas and the palette in the window: what they are shown, and what becomes of their
 //! answers.
 
-use super::canvas::{CanvasOutput, CanvasState, CanvasView, Gauge};
+use super::canvas::{CanvasOutput, CanvasState, CanvasView};
 use super::command::{Action, Actions};
 use super::edit::Edit;
 use super::edits;
 use super::inspector::Inspected;
-use super::outcome::DesignOutcome;
 use super::palette::{PaletteOutput, PaletteState, PaletteView, palette_ui};
 use super::selection::{Item, Selection};
 use super::tool::{Part, Tool};
 use crate::catalog::Catalog;
 use crate::cluster::{GpuAddress, GroupId, LinkId};
 use crate::plan::Design;
-use crate::units::Bytes;
 use eframe::egui::Ui;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -34,7 +32,13 @@ impl Slots {
     }
 
     /// Draws the palette.
-    pub fn palette(&mut self, ui: &mut Ui, view: &Inspected<'_>, tool: Tool, actions: &mut Actions) {
+    pub fn palette(
+        &mut self,
+        ui: &mut Ui,
+        view: &Inspected<'_>,
+        tool: Tool,
+        actions: &mut Actions,
+    ) {
         let shown = PaletteView {
             catalog: view.catalog,
             design: view.design,
@@ -61,7 +65,6 @@ impl Slots {
         tool: Tool,
         actions: &mut Actions,
     ) -> f32 {
-        let gauges = view.outcome.map(gauges).unwrap_or_default();
         let shown = CanvasView {
             design: view.design,
             revision,
@@ -70,7 +73,7 @@ impl Slots {
             selection: view.selection,
             tool,
             theme: view.theme,
-            gauges: &gauges,
+            memory: view.outcome.map_or(&[], |o| &o.memory),
         };
         let area = ui.available_rect_before_wrap();
         let mut output = self.canvas.ui(ui, &shown);
@@ -95,25 +98,6 @@ impl Slots {
         }
         zoom
     }
-}
-
-/// How full each pool's fullest GPU is.
-fn gauges(outcome: &DesignOutcome) -> Vec<Gauge> {
-    outcome
-        .memory
-        .iter()
-        .map(|(pool, budget)| {
-            #[expect(clippy::cast_possible_truncation, reason = "a share")]
-            let share = |bytes: Bytes| {
-                (bytes.as_f64() / budget.capacity.as_f64().max(1.0)).clamp(0.0, 1.0) as f32
-            };
-            Gauge {
-                pool: pool.clone(),
-                weights: share(budget.terms.iter().map(|t| t.bytes).sum()),
-                kv: share(budget.kv),
-            }
-        })
-        .collect()
 }
 
 /// Deletes what is selected: groups and links go, pools are dissolved, GPUs become idle.

@@ -5,6 +5,7 @@ use super::command::Action;
 use super::results::{ResultsTab, Shown, problem_counts};
 use super::theme::{Theme, space};
 use super::totals::Totals;
+use crate::study::{band_text, fidelity_name};
 use eframe::egui::{Align, Button, Layout, RichText, Ui};
 
 impl App {
@@ -56,6 +57,9 @@ fn fidelity(shown: &Shown<'_>) -> Option<String> {
         .iter()
         .find(|l| l.design.id == shown.inspected.design.id)?;
     let from = &line.points.last()?.summary.provenance;
-    let high = from.band.1 * 100.0;
-    Some(format!("{} ±{high:.0} %", from.fidelity))
+    Some(format!(
+        "{}, {}",
+        fidelity_name(from.fidelity),
+        band_text(from.band)
+    ))
 }

@@ -224,7 +224,7 @@ fn a_file_that_is_no_project_is_refused_with_its_path_and_cause() {
         matches!(app.dialog, Some(Dialog::Error { .. }))
     });
     let shown = path.display().to_string();
-    assert!(harness.query_by_label_contains(&shown).is_some());
+    assert!(harness.query_all_by_label_contains(&shown).next().is_some());
     assert_eq!(*harness.state().project(), before, "nothing was lost");
     harness.get_by_label("OK").click();
     settle(&mut harness);

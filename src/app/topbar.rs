@@ -94,8 +94,9 @@ impl App {
                     }
                 }
                 if name == "File" {
-                    self.recent_ui(ui, theme);
+                    self.examples_ui(ui);
                     ui.separator();
+                    self.recent_ui(ui, theme);
                     self.menu_item_ui(ui, theme, UiCommand::Quit);
                 }
             });
@@ -148,6 +149,24 @@ impl App {
         }
     }
 
+    fn examples_ui(&mut self, ui: &mut Ui) {
+        let examples = &self.examples;
+        let mut chosen = None;
+        ui.menu_button("Examples", |ui| {
+            ui.set_min_width(300.0);
+            for example in examples {
+                let row = ui.add(Button::new(&example.title).truncate());
+                if row.on_hover_text(&example.story).clicked() {
+                    chosen = Some(example.name.clone());
+                    ui.close();
+                }
+            }
+        });
+        if let Some(name) = chosen {
+            self.actions.push(Action::Example(name));
+        }
+    }
+
     fn recent_ui(&mut self, ui: &mut Ui, theme: &Theme) {
         if self.recent.paths().is_empty() {
             return;
@@ -165,6 +184,7 @@ impl App {
                 ui.close();
             }
         }
+        ui.separator();
         if let Some(path) = chosen {
             self.actions.push(Action::OpenPath(path));
         }

@@ -71,8 +71,8 @@ impl App {
             .show(ui, |ui| self.status_ui(ui, theme, &shown, &mut queue));
         let width = ui.available_width();
         Panel::left("palette")
-            .default_size(190.0)
-            .size_range(150.0..=(width * 0.3).max(151.0))
+            .default_size(216.0)
+            .size_range(160.0..=(width * 0.3).max(161.0))
             .resizable(true)
             .frame(frame(theme.panel, 10, 8))
             .show(ui, |ui| {
@@ -95,7 +95,14 @@ impl App {
         let zoom = CentralPanel::default()
             .frame(Frame::new().fill(theme.canvas))
             .show(ui, |ui| {
-                slots.canvas(ui, &inspected, &presets.catalog, revision, tool, &mut actions)
+                slots.canvas(
+                    ui,
+                    &inspected,
+                    &presets.catalog,
+                    revision,
+                    tool,
+                    &mut actions,
+                )
             })
             .inner;
 

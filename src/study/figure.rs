@@ -329,19 +329,35 @@ fn footnotes(series: &[CurveSeries]) -> Vec<String> {
 #[must_use]
 pub fn provenance_line(summary: &Summary) -> String {
     let from = &summary.provenance;
-    let (low, high) = (from.band.0 * 100.0, from.band.1 * 100.0);
-    let band = if (low + high).abs() < 0.5 {
-        format!("±{high:.0} %")
-    } else {
-        format!("{low:+.0} % to {high:+.0} %").replace('-', "−")
-    };
     format!(
-        "{} · {} · step times {band} · {} window · seed {}",
-        from.fidelity,
+        "{} · {} · step times {} · {} window · seed {}",
+        fidelity_name(from.fidelity),
         from.engines.join(", "),
+        band_text(from.band),
         summary.window.kind,
         from.seed
     )
+}
+
+/// A fidelity at the start of a line: `Roofline`.
+#[must_use]
+pub fn fidelity_name(fidelity: &str) -> String {
+    let mut chars = fidelity.chars();
+    chars
+        .next()
+        .map(|first| first.to_uppercase().chain(chars).collect())
+        .unwrap_or_default()
+}
+
+/// An error band: `±30 %`, or `−30 % to +60 %` where it is lopsided.
+#[must_use]
+pub fn band_text((low, high): (f64, f64)) -> String {
+    let (low, high) = (low * 100.0, high * 100.0);
+    if (low + high).abs() < 0.5 {
+        format!("±{high:.0} %")
+    } else {
+        format!("{low:+.0} % to {high:+.0} %").replace('-', "−")
+    }
 }
 
 /// Every point of every curve with the numbers people ask for, one row each.

@@ -7,6 +7,6 @@ mod figure;
 pub use ask::{CurveStudy, Slo};
 pub use curve::{Ask, MAX_POINTS, Stage};
 pub use figure::{
-    CurveLook, CurveSeries, LoadKind, Metric, Statistic, axis_top, curve_figure, curve_table,
-    load_value, provenance_line,
+    CurveLook, CurveSeries, LoadKind, Metric, Statistic, axis_top, band_text, curve_figure,
+    curve_table, fidelity_name, load_value, provenance_line,
 };

@@ -2,6 +2,7 @@
 
 use super::{Inspected, findings_ui, jump_ui, title_ui};
 use crate::app::command::{Actions, UiCommand};
+use crate::app::edits;
 use crate::app::selection::Item;
 use crate::app::theme::{Theme, space};
 use crate::app::widgets::{
@@ -225,7 +226,7 @@ fn facts_ui(ui: &mut Ui, theme: &Theme, kind: &GroupKind, catalog: &Catalog) {
             }
             if let Some(nic) = catalog.nic(&node.nic) {
                 section(ui, theme, &format!("{} × {}", node.nics, nic.name));
-                rows.fact(ui, "Rate", nic.rate.to_string());
+                rows.fact(ui, "Rate", edits::wire_rate(nic.rate));
                 rows.fact(ui, "Latency", nic.latency.to_string());
                 sources_ui(ui, theme, "nic", &nic.sources);
             }
@@ -242,7 +243,7 @@ fn facts_ui(ui: &mut Ui, theme: &Theme, kind: &GroupKind, catalog: &Catalog) {
         GroupKind::Nic(id) => {
             if let Some(nic) = catalog.nic(id) {
                 section(ui, theme, &nic.name);
-                rows.fact(ui, "Rate", nic.rate.to_string());
+                rows.fact(ui, "Rate", edits::wire_rate(nic.rate));
                 rows.fact(ui, "Latency", nic.latency.to_string());
                 sources_ui(ui, theme, "nic", &nic.sources);
             }
@@ -253,7 +254,7 @@ fn facts_ui(ui: &mut Ui, theme: &Theme, kind: &GroupKind, catalog: &Catalog) {
                 rows.fact(
                     ui,
                     "Ports",
-                    format!("{} × {}", switch.ports, switch.port_rate),
+                    format!("{} × {}", switch.ports, edits::wire_rate(switch.port_rate)),
                 );
                 rows.fact(ui, "Latency", switch.latency.to_string());
                 rows.fact(ui, "Power", switch.power.to_string());

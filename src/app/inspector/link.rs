@@ -2,6 +2,7 @@
 
 use super::{Inspected, findings_ui, jump_ui, title_ui};
 use crate::app::command::{Actions, UiCommand};
+use crate::app::edits;
 use crate::app::selection::Item;
 use crate::app::theme::space;
 use crate::app::widgets::{Rows, choice, count_field, hint, section, typed_field};
@@ -18,7 +19,7 @@ pub(super) fn link_ui(ui: &mut Ui, view: &Inspected<'_>, link: &LinkBundle, acti
         ui,
         theme,
         None,
-        &format!("{} × {}", link.count, link.rate),
+        &format!("{} × {}", link.count, edits::wire_rate(link.rate)),
         &format!("{} link, {a} to {b}", link.kind.name()),
     );
     let kind = rows.field(ui, "Kind", "What it is made of", |ui| {

@@ -92,7 +92,7 @@ pub(super) fn plot_ui(
                 .grid_color(theme.line.gamma_multiply(0.6))
                 .grid_spacing(8.0..=9.0)
                 .x_grid_spacer(|input| marks(input.bounds, 5))
-                .y_grid_spacer(|input| marks(input.bounds, 4))
+                .y_grid_spacer(|input| marks(input.bounds, 5))
                 .custom_x_axes(vec![axis(
                     AxisHints::new_x().label(x_label).label_spacing(16.0..=24.0),
                 )])
@@ -174,8 +174,8 @@ fn draw_limit(painter: &Painter, to_screen: &PlotTransform, spec: &PlotSpec<'_>)
     if y < frame.top() {
         // Far above: said at the edge instead of squeezing the curves.
         painter.text(
-            frame.right_top() + egui::vec2(-4.0, 2.0),
-            egui::Align2::RIGHT_TOP,
+            frame.left_top() + egui::vec2(6.0, 2.0),
+            egui::Align2::LEFT_TOP,
             format!("limit {} ms ↑", short(limit)),
             FontId::proportional(crate::app::theme::text::SMALL),
             theme.error,
@@ -184,9 +184,15 @@ fn draw_limit(painter: &Painter, to_screen: &PlotTransform, spec: &PlotSpec<'_>)
     }
     let ends = [Pos2::new(frame.left(), y), Pos2::new(frame.right(), y)];
     dashed(painter, &ends, Dash::Dashed, Stroke::new(1.2, theme.error));
+    let roomy = y - frame.top() > 18.0;
+    let (lift, align) = if roomy {
+        (-2.0, egui::Align2::LEFT_BOTTOM)
+    } else {
+        (2.0, egui::Align2::LEFT_TOP)
+    };
     painter.text(
-        ends[0] + egui::vec2(6.0, -2.0),
-        egui::Align2::LEFT_BOTTOM,
+        ends[0] + egui::vec2(6.0, lift),
+        align,
         format!("limit {} ms", short(limit)),
         FontId::proportional(crate::app::theme::text::SMALL),
         theme.error,

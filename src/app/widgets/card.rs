@@ -4,7 +4,9 @@ use super::pill;
 use crate::app::style;
 use crate::app::theme::{RADIUS, Theme, space};
 use crate::plan::{Finding, Severity};
-use eframe::egui::{self, Align, Button, Color32, CornerRadius, Frame, Label, Layout, Margin, RichText, Stroke, Ui};
+use eframe::egui::{
+    self, Align, Button, Color32, CornerRadius, Frame, Label, Layout, Margin, RichText, Stroke, Ui,
+};
 
 /// The colour of a severity.
 const fn severity_color(theme: &Theme, severity: Severity) -> Color32 {
@@ -35,12 +37,7 @@ fn sentence(cause: &str) -> String {
 
 /// Draws a finding; `place` names where it is, if that is not clear from around it. True: its
 /// repair was asked for.
-pub fn finding_card(
-    ui: &mut Ui,
-    theme: &Theme,
-    finding: &Finding,
-    place: Option<&str>,
-) -> bool {
+pub fn finding_card(ui: &mut Ui, theme: &Theme, finding: &Finding, place: Option<&str>) -> bool {
     let color = severity_color(theme, finding.severity);
     let word = severity_word(finding.severity);
     let mut repair_asked = false;

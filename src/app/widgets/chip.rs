@@ -16,7 +16,6 @@ pub fn dot(ui: &mut Ui, color: Color32) -> Response {
 }
 
 /// A series' marker, as its curve has it; hollow: saturated.
-#[must_use]
 pub fn marker(
     kind: Marker,
     at: Pos2,
