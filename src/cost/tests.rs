@@ -1,1 +1,203 @@
-#[cfg(test)] mod x {}
+use super::collective::ring_bytes_time;
+use super::layer::{by_tokens, experts};
+use super::*;
+use crate::catalog::{Catalog, Dtype, GpuId, ModelId};
+use crate::cluster::{GpuIx, Router, unfold};
+use crate::model::{Models, Precision, layer_flops_per_token};
+use crate::plan::{Demand, Design, Layout, Plan, compile};
+use crate::project::example;
+use crate::units::ByteRate;
+use proptest::prelude::*;
+use std::sync::Arc;
+
+fn rate(gb: f64) -> ByteRate {
+    ByteRate::from_gb_per_s(gb)
+}
+
+fn plan_of(design: &Design) -> Arc<Plan> {
+    let compiled = compile(
+        design,
+        &Catalog::embedded().unwrap(),
+        &Models::embedded().unwrap(),
+        Demand { longest_prompt: 2048, longest_context: 4096 },
+    );
+    compiled.plan.unwrap_or_else(|| panic!("{:#?}", compiled.findings))
+}
+
+fn worked(index: usize) -> Design {
+    example("pdd-vs-colocated").unwrap().designs.swap_remove(index)
+}
+
+fn pricer(plan: &Plan, pool: usize) -> StepPricer {
+    let fidelity: Arc<dyn Fidelity> = Arc::new(Roofline);
+    StepPricer::new(&plan.topology, &plan.model, &plan.pools[pool], &fidelity)
+}
+
+#[test]
+fn ring_all_reduce_follows_the_drawn_rate() {
+    // cases.md T46: 8 MiB over 8 ranks, 2·7/8·S/B, without latency terms.
+    let bytes = 8.0 * 1_048_576.0;
+    let us = |ranks, gb| 2.0 * ring_bytes_time(bytes, ranks, rate(gb)) * 1e6;
+    assert!((us(8, 450.0) - 32.6).abs() < 0.05);
+    assert!((us(8, 50.0) - 293.6).abs() < 0.05);
+    assert!((us(16, 50.0) - 314.6).abs() < 0.05);
+}
+
+#[test]
+fn collectives_across_nodes_cost_more_and_follow_the_nics() {
+    let design = worked(1);
+    let plan = plan_of(&design);
+    let topology = &plan.topology;
+    let mut router = Router::new(topology);
+    let inside: Vec<GpuIx> = (0..8).map(GpuIx).collect();
+    let across: Vec<GpuIx> = (0..16).map(GpuIx).collect();
+    let one = CommGroup::of(topology, &mut router, &inside);
+    let two = CommGroup::of(topology, &mut router, &across);
+    assert_eq!((one.per_domain, two.ranks, two.per_domain), (8, 16, 8));
+    assert!((two.inter_rate - 50e9).abs() < 1.0, "each GPU has its own NIC: {}", two.inter_rate);
+    let mib = 8.0 * 1_048_576.0;
+    assert!(all_reduce(&two, mib).seconds() > all_reduce(&one, mib).seconds());
+    // Half the links: two GPUs share one.
+    let mut fewer = design;
+    fewer.cluster.links[0].count = 4;
+    let (topology, _) = unfold(&fewer.cluster, &Catalog::embedded().unwrap());
+    let shared = CommGroup::of(&topology, &mut Router::new(&topology), &across);
+    assert!(shared.inter_rate < two.inter_rate);
+    assert!(all_reduce(&shared, mib).seconds() > all_reduce(&two, mib).seconds());
+}
+
+#[test]
+fn kernels_do_the_models_flops() {
+    // The linears and experts of a layer on one rank add up to what the shape says per token.
+    let models = Models::embedded().unwrap();
+    for id in ["qwen3-8b", "qwen3-30b-a3b", "llama-3.1-70b", "glm-4.5"] {
+        let model = models.get(&ModelId::new(id).unwrap()).unwrap();
+        for (run, layer) in model.layers.iter().enumerate() {
+            let precision = Precision::BF16;
+            let mut kernels = by_tokens(model, run, Layout::SINGLE, precision, 1.0);
+            kernels.extend(experts(model, run, Layout::SINGLE, precision, 1.0, 1.0));
+            let flops: f64 = kernels.iter().map(|(_, op)| op.work().0).sum();
+            let expected = layer_flops_per_token(layer, model.hidden) as f64;
+            assert!((flops / expected - 1.0).abs() < 1e-3, "{id}: {flops} against {expected}");
+        }
+    }
+}
+
+#[test]
+fn a_small_decode_step_is_bound_by_reading_the_weights() {
+    // Qwen3-32B BF16 at TP 8 on one H800 node: 65.5 GB of weights / 8 / 3.35 TB/s is 2.44 ms; a
+    // step of one token can't be shorter and, at a memory efficiency of 0.8 with launches and
+    // all-reduces, is a few times that at most.
+    let mut design = worked(1);
+    design.model = crate::plan::ModelRef::Preset(ModelId::new("qwen3-32b").unwrap());
+    design.pools[0].layout = Layout { tp: 8, pp: 1, dp: 1, ep: 1 };
+    let plan = plan_of(&design);
+    let lane = LaneShape { decodes: 1, context: 1024, chunks: &[], sampled: 1 };
+    let ms = pricer(&plan, 0).stage(0, &[lane]).total as f64 * 1e-9;
+    assert!((2.44..9.0).contains(&ms), "{ms}");
+}
+
+#[test]
+fn experts_wait_for_the_tokens_of_all_lanes() {
+    let mut design = worked(1);
+    design.pools[0].layout = Layout { tp: 1, pp: 1, dp: 8, ep: 8 };
+    let plan = plan_of(&design);
+    let mut pricer = pricer(&plan, 0);
+    let lane = |decodes: u32| LaneShape { decodes, context: u64::from(decodes) * 1000, chunks: &[], sampled: decodes };
+    let idle = [lane(64), lane(0), lane(0), lane(0), lane(0), lane(0), lane(0), lane(0)];
+    let level = [lane(64); 8];
+    let skewed = [lane(512), lane(0), lane(0), lane(0), lane(0), lane(0), lane(0), lane(0)];
+    let mut time = |lanes: &[LaneShape<'_>]| pricer.stage(0, lanes).total;
+    assert!(time(&level) > time(&idle), "more tokens for the experts");
+    assert!(time(&skewed) > time(&level), "the slowest lane decides");
+}
+
+#[test]
+fn four_kv_heads_at_tp_8_send_twice_the_bytes() {
+    let mut design = worked(0);
+    let bytes = |design: &Design| {
+        let plan = plan_of(design);
+        kv_transfer(
+            &mut Router::new(&plan.topology),
+            &plan.model,
+            &|channel| plan.topology.channel(channel).rate.get(),
+            (&plan.pools[0], 0, 0),
+            (&plan.pools[1], 0, 0),
+        )
+        .unwrap()
+        .bytes_per_token
+    };
+    // Qwen3-30B-A3B keeps 98,304 bytes per token in 4 heads.
+    let once = bytes(&design);
+    assert!((once - 98_304.0).abs() < 1e-6, "{once}");
+    for pool in &mut design.pools {
+        pool.layout = Layout { tp: 8, pp: 1, dp: 1, ep: 8 };
+    }
+    let twice = bytes(&design);
+    assert!((twice - 2.0 * once).abs() < 1e-6, "{twice}");
+}
+
+#[test]
+fn kv_is_spread_over_the_rails_of_the_replicas() {
+    let plan = plan_of(&worked(0));
+    let shape = kv_transfer(
+        &mut Router::new(&plan.topology),
+        &plan.model,
+        &|channel| plan.topology.channel(channel).rate.get(),
+        (&plan.pools[0], 0, 0),
+        (&plan.pools[1], 0, 0),
+    )
+    .unwrap();
+    // TP 4 at both ends: four rails carry a quarter each.
+    let network: Vec<f64> = shape
+        .channels
+        .iter()
+        .filter(|(id, _)| plan.topology.channel(*id).class == crate::cluster::ChannelClass::Network)
+        .map(|(_, share)| *share)
+        .collect();
+    assert_eq!(network.len(), 4);
+    assert!(network.iter().all(|share| (share - 0.25).abs() < 1e-9), "{network:?}");
+}
+
+fn operators() -> impl Strategy<Value = Operator> {
+    let n = || 1.0f64..20_000.0;
+    prop_oneof![
+        (n(), n(), n()).prop_map(|(tokens, k, n)| Operator::Linear { tokens, k, n, gemm: Dtype::Fp8, weights: Dtype::Fp8 }),
+        (n(), 0.0f64..1e6).prop_map(|(tokens, context)| Operator::Prefill { tokens, context, heads: 8.0, qk_dim: 128.0, v_dim: 128.0, kv_bytes: 512.0 }),
+        (1.0f64..1024.0, 0.0f64..1e8).prop_map(|(sequences, context)| Operator::Decode { sequences, context, flops: 4096.0, kv_bytes: 512.0 }),
+        (n(), 1.0f64..256.0).prop_map(|(copies, visited)| Operator::Experts { copies, visited, hidden: 2048.0, intermediate: 768.0, gemm: Dtype::Bf16, weights: Dtype::Bf16 }),
+        (0.0f64..1e10).prop_map(|bytes| Operator::Elementwise { bytes }),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn prices_are_finite_and_a_better_gpu_is_never_slower(op in operators(), faster in 1.0f64..4.0) {
+        let catalog = Catalog::embedded().unwrap();
+        let gpu = catalog.gpu(&GpuId::new("h800-sxm").unwrap()).unwrap();
+        let price = Roofline.price(gpu, &op);
+        let seconds = price.seconds();
+        prop_assert!(seconds.is_finite() && seconds > 0.0);
+        let mut better = gpu.clone();
+        better.bandwidth = better.bandwidth * faster;
+        prop_assert!(Roofline.price(&better, &op).seconds() <= seconds);
+        better.peaks.bf16 = better.peaks.bf16 * faster;
+        better.peaks.fp8 = better.peaks.fp8.map(|peak| peak * faster);
+        prop_assert!(Roofline.price(&better, &op).seconds() <= seconds);
+    }
+
+    #[test]
+    fn more_work_is_never_faster(tokens in 1u32..4000, more in 1u32..4000, context in 0u64..1_000_000) {
+        let plan = plan_of(&worked(1));
+        let mut pricer = pricer(&plan, 0);
+        let mut time = |decodes: u32, context: u64, chunk: u32| {
+            let chunks = [Chunk { tokens: chunk, context: 100 }];
+            let lane = LaneShape { decodes, context, chunks: if chunk > 0 { &chunks } else { &[] }, sampled: decodes };
+            pricer.stage(0, &[lane]).total
+        };
+        let few = time(tokens, context, 0);
+        prop_assert!(time(tokens + more, context, 0) >= few);
+        prop_assert!(time(tokens, context + u64::from(more), 0) >= few);
+        prop_assert!(time(tokens, context, more) >= few);
+    }
+}

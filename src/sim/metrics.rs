@@ -197,14 +197,14 @@ impl Metrics {
             requests_per_s: per_second(completed, span),
             output_tokens_per_s: per_second(close.tokens - open.tokens, span),
             input_tokens_per_s: per_second(prompts, span),
-            saturated: open_loop && self.is_saturated(open, close, &inside),
+            saturated: open_loop && self.is_saturated(open, &inside),
         }
     }
 
     /// More arrives than leaves: either what is in the system grows by more than a twelfth of what
     /// is sent in the window's second half, or the queue grows (many still wait when the last is
     /// sent, and those sent in the last quarter waited half as long again as those of the second).
-    fn is_saturated(&self, open: Mark, close: Mark, inside: &[&Record]) -> bool {
+    fn is_saturated(&self, open: Mark, inside: &[&Record]) -> bool {
         let (Some(last), true) = (self.close, inside.len() >= 16) else {
             return false;
         };
@@ -219,7 +219,7 @@ impl Metrics {
         if last.waiting < (sent / 20).max(8) {
             return false;
         }
-        let span = close.at - open.at;
+        let span = last.at - open.at;
         let mean = |from: u64, to: u64| {
             let (low, high) = (open.at + span / 4 * from, open.at + span / 4 * to);
             let waits: Vec<f64> = inside

@@ -161,7 +161,14 @@ impl Pen<'_> {
         let mut job = LayoutJob::single_section(text.to_owned(), TextFormat::simple(font, ink));
         job.halign = eframe::egui::Align::Center;
         let galley = self.painter.layout_job(job);
-        let rect = Rect::from_center_size(middle, galley.size() + vec2(line * 1.2, 5.0));
+        let rect = Rect::from_center_size(
+            middle,
+            galley.size()
+                + vec2(
+                    line * 1.2,
+                    5.0 + (galley.size().y - line * 1.5).max(0.0) * 0.25,
+                ),
+        );
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,

@@ -19,6 +19,9 @@ const MOST_FEEDS: usize = 24;
 /// Most pairs of cards looked at to place a feed's arrow.
 const MOST_PAIRS: usize = 10_000;
 
+/// The two cards of a feed, each with how many GPUs it has of it.
+type Ends<'a> = ((&'a usize, &'a u64), (&'a usize, &'a u64));
+
 /// What the canvas says of a pool.
 #[derive(Debug, Clone)]
 pub struct PoolMark {
@@ -194,34 +197,43 @@ impl Scene {
         let middle = |card: usize| self.cards[card].shape.rect.center();
         let mut feeds = BTreeSet::new();
         for (from, to) in pairs.into_iter().take(MOST_FEEDS) {
-            // One arrow per feed, where its two ends are nearest: more would hide the fabric.
+            // One arrow per feed, between the cards with most of its GPUs, of equals the
+            // nearest: more would hide the fabric.
             let from = self.cards_of(design, from);
             let to = self.cards_of(design, to);
-            let nearest = from
+            let main = from
                 .iter()
-                .flat_map(|a| to.iter().map(move |b| (*a, *b)))
-                .filter(|(a, b)| a != b)
+                .flat_map(|a| to.iter().map(move |b| (a, b)))
+                .filter(|(a, b)| a.0 != b.0)
                 .take(MOST_PAIRS)
                 .min_by(|x, y| {
-                    let apart = |(a, b): &(usize, usize)| middle(*a).distance_sq(middle(*b));
-                    apart(x).total_cmp(&apart(y))
-                });
-            feeds.extend(nearest);
+                    let gpus = |(a, b): &Ends<'_>| a.1 + b.1;
+                    let apart = |(a, b): &Ends<'_>| middle(*a.0).distance_sq(middle(*b.0));
+                    gpus(y).cmp(&gpus(x)).then(apart(x).total_cmp(&apart(y)))
+                })
+                .map(|(a, b)| (*a.0, *b.0));
+            feeds.extend(main);
         }
         feeds
     }
 
-    fn cards_of(&self, design: &Design, service: &Service) -> BTreeSet<usize> {
+    /// Cards with GPUs of a service's pools, and how many.
+    fn cards_of(&self, design: &Design, service: &Service) -> BTreeMap<usize, u64> {
         let pools: Vec<&PoolId> = match service {
             Service::Whole { pool, .. } => vec![pool],
             Service::Afd { attention, .. } => attention.iter().collect(),
         };
-        pools
+        let mut cards = BTreeMap::new();
+        let ranges = pools
             .into_iter()
             .filter_map(|id| design.pool(id))
-            .flat_map(|pool| &pool.gpus)
-            .filter_map(|range| self.index.get(&range.group).copied())
-            .collect()
+            .flat_map(|pool| &pool.gpus);
+        for range in ranges {
+            if let Some(card) = self.index.get(&range.group) {
+                *cards.entry(*card).or_insert(0) += range.len();
+            }
+        }
+        cards
     }
 }
 

@@ -372,6 +372,20 @@ fn the_wheel_zooms_and_the_middle_button_pans() {
     harness.run();
     let zoomed = harness.state().canvas.camera;
     assert!(zoomed.zoom > before.zoom * 1.2);
+    let middle = |pos, pressed| Event::PointerButton {
+        pos,
+        button: egui::PointerButton::Middle,
+        pressed,
+        modifiers: Modifiers::NONE,
+    };
+    harness.event(middle(pointer, true));
+    harness.run();
+    harness.hover_at(pointer + vec2(90.0, -30.0));
+    harness.run();
+    harness.event(middle(pointer + vec2(90.0, -30.0), false));
+    harness.run();
+    let moved = (zoomed.origin - harness.state().canvas.camera.origin) * zoomed.zoom;
+    assert!((moved - vec2(90.0, -30.0)).length() < 0.1, "{moved:?}");
     let edits = harness.state().edits.len();
     harness.key_press_modifiers(Modifiers::COMMAND, Key::Num0);
     harness.run();

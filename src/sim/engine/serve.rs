@@ -99,7 +99,6 @@ impl Engine<'_> {
         let after = self.after[replica as usize].clone();
         let keeps = matches!(after, After::Decode);
         let lanes = self.replicas[replica as usize].lanes.len();
-        self.replicas[replica as usize].landed(cohort);
         for lane in 0..lanes {
             let state = &mut self.replicas[replica as usize];
             let batch = &state.batches[cohort][lane];
@@ -124,6 +123,9 @@ impl Engine<'_> {
             }
         }
         self.ended = ended;
+        // Only now: a completion may send a request, and its launch must not take this cohort while
+        // other lanes' batches are still to be read.
+        self.replicas[replica as usize].landed(cohort);
         self.admit_arrivals(replica);
         self.launch(replica);
     }
