@@ -27,6 +27,7 @@ mod slots;
 mod starter;
 mod status;
 mod style;
+mod tabs;
 pub mod theme;
 mod toasts;
 pub mod tool;

@@ -265,6 +265,12 @@ fn what_is_saved_is_clean_and_can_be_opened_again() {
     wait_for(&mut harness, "it is saved", |app| !app.history.is_dirty());
     assert!(dir.path().join("mine.frontier.ron").exists());
     assert_eq!(harness.state().document_name(), "mine.frontier.ron");
+    let saved = harness.state().project().clone();
+    ask(&mut harness, Action::Command(UiCommand::New));
+    assert_ne!(*harness.state().project(), saved);
+    let file = dir.path().join("mine.frontier.ron");
+    ask(&mut harness, Action::OpenPath(file));
+    wait_for(&mut harness, "it is opened", |app| *app.project() == saved);
 }
 
 #[test]
@@ -295,4 +301,46 @@ fn a_simulation_starts_by_itself_and_ends() {
     assert_eq!(known.runnable, Some(true), "{:?}", known.findings);
     assert!(known.shown().0.len() > 2);
     assert!(app.export_data().is_some());
+}
+
+#[test]
+fn an_exported_plot_is_three_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut harness = window(example());
+    wait_for(&mut harness, "a run ends", |app| app.outcome.note.is_some());
+    let path = dir.path().join("curve.png");
+    ask(
+        &mut harness,
+        Action::File(FileTask::Chosen(Purpose::Export, path)),
+    );
+    wait_for(&mut harness, "the files are written", |app| {
+        app.toasts.texts().iter().any(|t| t.starts_with("Wrote"))
+    });
+    for end in ["png", "svg", "csv"] {
+        assert!(dir.path().join(format!("curve.{end}")).exists(), "{end}");
+    }
+}
+
+#[test]
+fn a_model_dropped_on_the_window_is_an_edit_of_the_design() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("config.json");
+    let config = r#"{"architectures": ["LlamaForCausalLM"], "model_type": "llama",
+        "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32,
+        "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128256,
+        "max_position_embeddings": 8192, "tie_word_embeddings": false, "hidden_act": "silu"}"#;
+    std::fs::write(&path, config).unwrap();
+    let mut harness = window(example());
+    ask(
+        &mut harness,
+        Action::File(FileTask::Chosen(Purpose::Model, path)),
+    );
+    wait_for(&mut harness, "the model is there", |app| {
+        matches!(app.design().model, ModelRef::Inline(_))
+    });
+    ask(&mut harness, Action::Command(UiCommand::Undo));
+    assert!(matches!(
+        harness.state().design().model,
+        ModelRef::Preset(_)
+    ));
 }

@@ -1,18 +1,14 @@
-//! The top bar: menus, the document's name, designs as tabs, how the simulation is going.
+//! The top bar: menus, the document's name, how the simulation is going; `tabs` are between.
 
 use super::App;
 use super::command::{Action, UiCommand};
 use super::dialogs::primary;
-use super::edit::Edit;
 use super::outcome::RunNote;
+use super::style;
 use super::theme::{RADIUS, Theme, space, text};
 use super::tool::Tool;
-use super::{starter, style};
-use crate::plan::DesignId;
-use eframe::egui::text::{LayoutJob, TextWrapping};
 use eframe::egui::{
-    self, Align, Button, CornerRadius, FontFamily, FontId, Key, Layout, Rect, RichText, ScrollArea,
-    Sense, Stroke, StrokeKind, TextEdit, Ui, pos2, vec2,
+    self, Align, Button, CornerRadius, FontId, Layout, RichText, ScrollArea, Sense, Ui, pos2, vec2,
 };
 
 /// The menus, top to bottom; none: a line between.
@@ -103,7 +99,7 @@ impl App {
         }
     }
 
-    fn menu_item_ui(&mut self, ui: &mut Ui, theme: &Theme, command: UiCommand) {
+    pub(super) fn menu_item_ui(&mut self, ui: &mut Ui, theme: &Theme, command: UiCommand) {
         let words = match command {
             UiCommand::Undo => with_label(command, self.history.undo_label()),
             UiCommand::Redo => with_label(command, self.history.redo_label()),
@@ -207,137 +203,6 @@ impl App {
         ui.label(RichText::new(state).small().color(theme.text_muted));
     }
 
-    fn tabs_ui(&mut self, ui: &mut Ui, theme: &Theme) {
-        ui.spacing_mut().item_spacing.x = space::XS;
-        let project = std::sync::Arc::clone(self.history.project());
-        for (index, design) in project.designs.iter().enumerate() {
-            let renaming = matches!(&self.view.renaming, Some((id, _)) if *id == design.id);
-            if renaming {
-                self.rename_ui(ui, &design.id);
-            } else {
-                self.tab_ui(ui, theme, index, design, project.designs.len() > 1);
-            }
-        }
-        let add = Button::new(RichText::new("+").size(16.0).color(theme.text_muted)).frame(false);
-        let add = ui.add(add).on_hover_text("Add a design to compare");
-        add.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, "Add a design"));
-        egui::Popup::menu(&add).show(|ui| {
-            ui.set_min_width(220.0);
-            self.menu_item_ui(ui, theme, UiCommand::DuplicateDesign);
-            self.menu_item_ui(ui, theme, UiCommand::AddDesign);
-        });
-    }
-
-    fn tab_ui(
-        &mut self,
-        ui: &mut Ui,
-        theme: &Theme,
-        index: usize,
-        design: &crate::plan::Design,
-        closable: bool,
-    ) {
-        let on = design.id == self.view.design;
-        let color = style::design_color(theme, index);
-        let letter = starter::letter(index);
-        let family = if on {
-            style::medium()
-        } else {
-            FontFamily::Proportional
-        };
-        let mut job = LayoutJob::simple_singleline(
-            format!("{letter} {}", design.name),
-            FontId::new(text::BODY, family),
-            theme.text,
-        );
-        job.wrap = TextWrapping::truncate_at_width(200.0);
-        let galley = ui.painter().layout_job(job);
-        let closable_here = closable && on;
-        let width = 36.0 + galley.size().x + if closable_here { 20.0 } else { 0.0 };
-        let (rect, response) = ui.allocate_exact_size(vec2(width, 30.0), Sense::click());
-        let fill = match (on, response.contains_pointer()) {
-            (true, _) => theme.accent_soft,
-            (false, true) => theme.card_hover,
-            (false, false) => egui::Color32::TRANSPARENT,
-        };
-        let edge = if on {
-            theme.accent
-        } else {
-            egui::Color32::TRANSPARENT
-        };
-        ui.painter().rect(
-            rect,
-            CornerRadius::same(RADIUS),
-            fill,
-            Stroke::new(1.0, edge),
-            StrokeKind::Inside,
-        );
-        ui.painter()
-            .circle_filled(rect.left_center() + vec2(15.0, 0.0), 5.0, color);
-        let at = pos2(rect.left() + 26.0, rect.center().y - galley.size().y / 2.0);
-        ui.painter().galley(at, galley, theme.text);
-        if closable_here {
-            let spot =
-                Rect::from_center_size(rect.right_center() - vec2(15.0, 0.0), vec2(18.0, 18.0));
-            if close_ui(ui, theme, spot, &design.name) {
-                self.actions.push(Action::Remove(design.id.clone()));
-            }
-        }
-        let words = format!("Design {letter} {}", design.name);
-        response.widget_info(|| egui::WidgetInfo::selected(egui::Role::Tab, true, on, &words));
-        if response.double_clicked() {
-            self.view.renaming = Some((design.id.clone(), design.name.clone()));
-        } else if response.clicked() {
-            self.actions.push(Action::Show(design.id.clone()));
-        }
-        response.context_menu(|ui| {
-            ui.set_min_width(180.0);
-            if ui.button("Rename").clicked() {
-                self.view.renaming = Some((design.id.clone(), design.name.clone()));
-                ui.close();
-            }
-            if ui.button("Duplicate").clicked() {
-                self.actions.push(Action::Show(design.id.clone()));
-                self.actions.command(UiCommand::DuplicateDesign);
-                ui.close();
-            }
-            if ui.add_enabled(closable, Button::new("Delete")).clicked() {
-                self.actions.push(Action::Remove(design.id.clone()));
-                ui.close();
-            }
-        });
-    }
-
-    /// A field in place of the tab.
-    fn rename_ui(&mut self, ui: &mut Ui, id: &DesignId) {
-        let Some((_, name)) = &mut self.view.renaming else {
-            return;
-        };
-        let field = ui.add(
-            TextEdit::singleline(name)
-                .id_salt(("rename", id.as_str()))
-                .desired_width(160.0)
-                .char_limit(80),
-        );
-        field.widget_info(|| {
-            egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Name of the design")
-        });
-        if field.lost_focus() {
-            let name = name.trim().to_owned();
-            let id = id.clone();
-            let kept = !name.is_empty() && !ui.input(|i| i.key_pressed(Key::Escape));
-            self.view.renaming = None;
-            if kept {
-                self.actions.edit(Edit::design(
-                    format!("Name the design {name}"),
-                    id,
-                    move |design| design.name = name,
-                ));
-            }
-        } else if !field.has_focus() {
-            field.request_focus();
-        }
-    }
-
     /// How the simulation is going, and the button that starts or stops it.
     fn run_ui(&mut self, ui: &mut Ui, theme: &Theme) {
         let busy = self.runner.is_busy();
@@ -404,24 +269,4 @@ fn with_label(command: UiCommand, label: Option<&str>) -> String {
         Some(label) => format!("{}: {label}", command.text()),
         None => command.text().to_owned(),
     }
-}
-
-/// The cross of a tab.
-fn close_ui(ui: &mut Ui, theme: &Theme, spot: Rect, name: &str) -> bool {
-    let response = ui
-        .interact(spot, ui.scope_id().with(("close", name)), Sense::click())
-        .on_hover_text("Delete this design (undo brings it back)");
-    let color = if response.hovered() {
-        theme.text
-    } else {
-        theme.text_muted
-    };
-    let (centre, arm) = (spot.center(), 3.5);
-    for way in [vec2(arm, arm), vec2(arm, -arm)] {
-        ui.painter()
-            .line_segment([centre - way, centre + way], Stroke::new(1.3, color));
-    }
-    let words = format!("Delete {name}");
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &words));
-    response.clicked()
 }

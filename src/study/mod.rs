@@ -3,10 +3,12 @@
 mod ask;
 mod curve;
 mod figure;
+mod measure;
 
 pub use ask::{CurveStudy, Slo};
 pub use curve::{Ask, MAX_POINTS, Stage};
 pub use figure::{
-    CurveLook, CurveSeries, LoadKind, Metric, Statistic, axis_top, band_text, curve_figure,
-    curve_table, fidelity_name, load_value, provenance_line,
+    CurveLook, CurveSeries, axis_top, band_text, curve_figure, curve_table, fidelity_name,
+    provenance_line,
 };
+pub use measure::{LoadKind, Metric, Statistic, load_value};

@@ -1,5 +1,5 @@
 use super::*;
-use crate::sim::{Counts, Provenance, Window, Work};
+use crate::sim::{Counts, Provenance, Stats, Window, Work};
 use crate::units::Seconds;
 
 fn summary(ttft_ms: f64, saturated: bool) -> Arc<Summary> {
