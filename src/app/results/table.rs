@@ -47,11 +47,11 @@ fn rows_ui(
 ) {
     ui.spacing_mut().item_spacing.x = 4.0;
     let room = ui.available_width() - 8.0;
-    let name_width = 104.0;
+    let name_width = 96.0;
     let last_width = 58.0;
     let rest = heads.len().saturating_sub(2).max(1);
     #[expect(clippy::cast_precision_loss, reason = "a dozen columns")]
-    let width = ((room - name_width - last_width - 8.0) / rest as f32 - 4.0).max(48.0);
+    let width = ((room - name_width - last_width - 8.0) / rest as f32 - 4.0).max(45.0);
     let mut table = TableBuilder::new(ui)
         .striped(true)
         .cell_layout(Layout::right_to_left(Align::Center))
