@@ -1,1 +1,155 @@
-fn main(){}
+//! Speed of what people wait for: a step of the simulator, a whole run, and the coarse curve after
+//! an edit. `cargo bench`.
+
+#![allow(missing_docs, clippy::expect_used)]
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use frontier::catalog::Catalog;
+use frontier::cost::Roofline;
+use frontier::jobs::{CurveJob, CurveMessage, CurveRunner, DesignSnapshot, Stage};
+use frontier::model::Models;
+use frontier::plan::{Design, Plan, compile};
+use frontier::project::{FIRST_EXAMPLE, Project, example};
+use frontier::sim::{Control, Scenario, Summary, run};
+use frontier::study::Ask;
+use frontier::workload::{Arrivals, Load, Workload};
+use std::hint::black_box;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+struct Setting {
+    project: Project,
+    catalog: Arc<Catalog>,
+    models: Arc<Models>,
+}
+
+impl Setting {
+    fn new() -> Self {
+        Self {
+            project: example(FIRST_EXAMPLE).expect("the example opens"),
+            catalog: Arc::new(Catalog::embedded().expect("the catalog loads")),
+            models: Arc::new(Models::embedded().expect("the models load")),
+        }
+    }
+
+    fn plan(&self, design: &Design, workload: &Workload) -> Arc<Plan> {
+        let ask = Ask {
+            workload: workload.clone(),
+            trace: None,
+            fidelity: Arc::new(Roofline),
+        };
+        compile(design, &self.catalog, &self.models, ask.demand())
+            .plan
+            .expect("the design runs")
+    }
+
+    /// The co-located design cut to one replica of one node half, with room for many sequences.
+    fn one_replica(&self) -> Design {
+        let mut design = self.project.designs[1].clone();
+        let pool = &mut design.pools[0];
+        pool.gpus = vec!["n0/0/0-3".parse().expect("a range")];
+        pool.engine.max_num_seqs = 8192;
+        pool.engine.max_num_batched_tokens = 8192;
+        design
+    }
+}
+
+fn go(plan: &Arc<Plan>, workload: Workload, load: Load) -> Summary {
+    let scenario = Scenario {
+        plan: Arc::clone(plan),
+        workload,
+        trace: None,
+        load,
+        requests: None,
+        fidelity: Arc::new(Roofline),
+    };
+    let cancel = AtomicBool::new(false);
+    run(&scenario, Control { cancel: &cancel }).expect("the run ends")
+}
+
+/// Time of a step against the number of running requests: each finishes after 100 tokens, so one
+/// in a hundred changes per step, whatever the batch.
+fn step_against_batch(c: &mut Criterion) {
+    let setting = Setting::new();
+    let design = setting.one_replica();
+    let mut group = c.benchmark_group("step");
+    for batch in [128u32, 512, 4096] {
+        let requests = u64::from(batch) * 20;
+        let workload = Workload {
+            arrivals: Arrivals::Closed,
+            ..Workload::fixed(16, 100, requests)
+        };
+        let plan = setting.plan(&design, &workload);
+        let steps = go(&plan, workload.clone(), Load::Concurrency(batch))
+            .work
+            .steps;
+        group.throughput(Throughput::Elements(steps));
+        group.bench_function(BenchmarkId::from_parameter(batch), |b| {
+            b.iter(|| black_box(go(&plan, workload.clone(), Load::Concurrency(batch))));
+        });
+    }
+    group.finish();
+}
+
+/// Requests per second of wall time on one replica (1024/256, 128 in flight).
+fn requests_on_one_replica(c: &mut Criterion) {
+    let setting = Setting::new();
+    let workload = Workload {
+        arrivals: Arrivals::Closed,
+        ..Workload::fixed(1024, 256, 10_000)
+    };
+    let plan = setting.plan(&setting.one_replica(), &workload);
+    let mut group = c.benchmark_group("one replica");
+    group.throughput(Throughput::Elements(10_000));
+    group.bench_function("10,000 requests 1024/256", |b| {
+        b.iter(|| black_box(go(&plan, workload.clone(), Load::Concurrency(128))));
+    });
+    group.finish();
+}
+
+/// From an edit to the coarse curve of both designs of the worked example.
+fn edit_to_coarse_curve(c: &mut Criterion) {
+    let setting = Setting::new();
+    let designs: Vec<DesignSnapshot> = setting
+        .project
+        .designs
+        .iter()
+        .map(|design| DesignSnapshot {
+            id: design.id.clone(),
+            design: Arc::new(design.clone()),
+        })
+        .collect();
+    let job = CurveJob {
+        revision: 1,
+        designs,
+        workload: setting.project.workload.clone(),
+        trace: None,
+        study: setting.project.curve.clone(),
+        catalog: Arc::clone(&setting.catalog),
+        models: Arc::clone(&setting.models),
+    };
+    for (name, stage) in [("coarse", Stage::Coarse), ("fine", Stage::Fine)] {
+        c.bench_function(&format!("edit to {name} curve"), |b| {
+            b.iter(|| {
+                let mut runner = CurveRunner::new(Arc::new(|| {}));
+                runner.start(job.clone());
+                loop {
+                    let done = runner.poll().into_iter().any(
+                        |m| matches!(m, CurveMessage::Finished { stage: s, .. } if s == stage),
+                    );
+                    if done {
+                        break;
+                    }
+                    std::thread::sleep(std::time::Duration::from_micros(200));
+                }
+            });
+        });
+    }
+}
+
+criterion_group! {
+    name = speed;
+    config = Criterion::default().sample_size(20);
+    targets = step_against_batch, requests_on_one_replica, edit_to_coarse_curve
+}
+criterion_main!(speed);

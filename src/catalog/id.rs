@@ -15,7 +15,8 @@ pub struct IdError {
 
 /// Checks the shape every id has.
 pub(crate) fn check_id(text: &str) -> Result<(), IdError> {
-    let legal = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_' | '.');
+    let legal =
+        |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_' | '.');
     let starts = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     if text.len() <= 64 && text.starts_with(starts) && text.chars().all(legal) {
         Ok(())

@@ -50,7 +50,11 @@ pub(super) fn curve(args: &CurveArgs) -> Result<(), Failure> {
         study.points = points;
         study.loads.clear();
     }
-    if study.loads.iter().any(|load| !(load.is_finite() && *load > 0.0)) {
+    if study
+        .loads
+        .iter()
+        .any(|load| !(load.is_finite() && *load > 0.0))
+    {
         return Err(Failure::Usage(
             "loads must be finite numbers above 0".to_owned(),
         ));

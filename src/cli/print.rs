@@ -96,10 +96,16 @@ pub(super) fn summary(summary: &Summary) -> String {
         window.kind, window.start_s, window.end_s, window.run_end_s
     ));
     if summary.saturated {
-        lines.push("  saturated  the queue grows all through the run: latencies depend on its length".to_owned());
+        lines.push(
+            "  saturated  the queue grows all through the run: latencies depend on its length"
+                .to_owned(),
+        );
     }
     if let Some((link, share)) = &summary.busiest_link {
-        lines.push(format!("  busiest    {link}, {:.1} % of its rate", share * 100.0));
+        lines.push(format!(
+            "  busiest    {link}, {:.1} % of its rate",
+            share * 100.0
+        ));
     }
     let peaks: Vec<String> = summary
         .kv_peak

@@ -239,7 +239,17 @@ mod tests {
 
     #[test]
     fn wrong_texts_are_refused() {
-        for bad in ["", "a", "a/0", "a/0/0/0", "a/3-1/0", "a/x/0", "A/0/0", "a/-1/0", "a/0/4294967295"] {
+        for bad in [
+            "",
+            "a",
+            "a/0",
+            "a/0/0/0",
+            "a/3-1/0",
+            "a/x/0",
+            "A/0/0",
+            "a/-1/0",
+            "a/0/4294967295",
+        ] {
             assert!(bad.parse::<GpuRange>().is_err(), "{bad}");
         }
     }

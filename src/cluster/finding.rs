@@ -36,7 +36,10 @@ pub enum ClusterFault {
         id: String,
     },
     /// A group of none, or of too many.
-    #[error("a group has from 1 to {} instances, not {count}", super::MAX_INSTANCES)]
+    #[error(
+        "a group has from 1 to {} instances, not {count}",
+        super::MAX_INSTANCES
+    )]
     Count {
         /// The count.
         count: u32,
@@ -68,7 +71,10 @@ pub enum ClusterFault {
         count: u32,
     },
     /// No links, too many, or none of a rate.
-    #[error("a bundle has from 1 to {} links of a rate above 0", super::MAX_PARALLEL)]
+    #[error(
+        "a bundle has from 1 to {} links of a rate above 0",
+        super::MAX_PARALLEL
+    )]
     EmptyBundle,
     /// Pairwise wiring of groups of different size.
     #[error("pairwise links need as many instances at one end ({a}) as at the other ({b})")]

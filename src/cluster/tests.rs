@@ -69,14 +69,22 @@ fn two_nodes_meet_over_their_own_rails() {
     assert_eq!(used.len(), 8, "each rail carries its own flow");
     // Inside a node no NIC is touched.
     let inside = router.path(GpuIx(0), GpuIx(5)).unwrap();
-    assert!(inside.channels.iter().all(|id| topology.channel(*id).class == ChannelClass::ScaleUp));
+    assert!(
+        inside
+            .channels
+            .iter()
+            .all(|id| topology.channel(*id).class == ChannelClass::ScaleUp)
+    );
     assert_eq!(inside.rate, "200 GB/s".parse().unwrap());
 }
 
 #[test]
 fn rails_of_a_leaf_fabric_stay_apart() {
     let cluster = Cluster {
-        groups: vec![node("n", "hgx-h800", 32), switch("leaf", "qm9700-64x400g", 8)],
+        groups: vec![
+            node("n", "hgx-h800", 32),
+            switch("leaf", "qm9700-64x400g", 8),
+        ],
         links: vec![link("l", "n", "leaf", 8, Wiring::Rails)],
     };
     let (topology, faults) = unfold(&cluster, &catalog());
@@ -87,7 +95,11 @@ fn rails_of_a_leaf_fabric_stay_apart() {
     // Another rail is reached over NVLink, at one end or the other.
     let other_rail = router.path(GpuIx(3), GpuIx(8 * 7 + 4)).unwrap();
     assert_eq!(other_rail.channels.len(), 6);
-    assert!(topology.channel_name(same_rail.channels[1]).contains("NIC 3 → leaf 3"));
+    assert!(
+        topology
+            .channel_name(same_rail.channels[1])
+            .contains("NIC 3 → leaf 3")
+    );
 }
 
 #[test]
@@ -105,16 +117,31 @@ fn every_fault_is_named() {
     let mut to_nowhere = link("l2", "a", "zzz", 1, Wiring::All);
     to_nowhere.rate = "100 Gb/s".parse().unwrap();
     let cluster = Cluster {
-        groups: vec![node("a", "hgx-h800", 1), node("b", "no-such-node", 1), node("c", "hgx-h800", 0), node("d", "hgx-h800", 1)],
+        groups: vec![
+            node("a", "hgx-h800", 1),
+            node("b", "no-such-node", 1),
+            node("c", "hgx-h800", 0),
+            node("d", "hgx-h800", 1),
+        ],
         links: vec![
             to_nowhere,
             link("l3", "a", "d", 9, Wiring::All),
             link("l4", "a", "d", 0, Wiring::All),
-            LinkBundle { kind: LinkKind::NvLink, ..link("l5", "a", "d", 1, Wiring::All) },
+            LinkBundle {
+                kind: LinkKind::NvLink,
+                ..link("l5", "a", "d", 1, Wiring::All)
+            },
         ],
     };
     let all = errors(&unfold(&cluster, &catalog()).1).join("\n");
-    for part in ["no-such-node", "from 1 to", "“zzz”, which is not drawn", "8 NICs but 9 links", "a bundle has", "NVLink can't join"] {
+    for part in [
+        "no-such-node",
+        "from 1 to",
+        "“zzz”, which is not drawn",
+        "8 NICs but 9 links",
+        "a bundle has",
+        "NVLink can't join",
+    ] {
         assert!(all.contains(part), "{part} is missing in:\n{all}");
     }
 }
@@ -141,13 +168,29 @@ fn loose_gpus_in_a_drawn_domain() {
         ..node(id, "x", 4)
     };
     let domain = Group {
-        kind: GroupKind::Domain { kind: DomainKind::NvSwitch, rate: "450 GB/s".parse().unwrap() },
+        kind: GroupKind::Domain {
+            kind: DomainKind::NvSwitch,
+            rate: "450 GB/s".parse().unwrap(),
+        },
         ..node("dom", "x", 1)
     };
-    let nvlink = LinkBundle { kind: LinkKind::NvLink, rate: "450 GB/s".parse().unwrap(), ..link("l", "g", "dom", 1, Wiring::All) };
-    let cluster = Cluster { groups: vec![gpu("g"), domain], links: vec![nvlink] };
+    let nvlink = LinkBundle {
+        kind: LinkKind::NvLink,
+        rate: "450 GB/s".parse().unwrap(),
+        ..link("l", "g", "dom", 1, Wiring::All)
+    };
+    let cluster = Cluster {
+        groups: vec![gpu("g"), domain],
+        links: vec![nvlink],
+    };
     let (topology, faults) = unfold(&cluster, &catalog());
     assert_eq!(errors(&faults), Vec::<String>::new());
     assert_eq!(topology.domain_size(topology.gpu(GpuIx(0)).domain), 4);
-    assert_eq!(Router::new(&topology).path(GpuIx(0), GpuIx(3)).unwrap().rate, "450 GB/s".parse().unwrap());
+    assert_eq!(
+        Router::new(&topology)
+            .path(GpuIx(0), GpuIx(3))
+            .unwrap()
+            .rate,
+        "450 GB/s".parse().unwrap()
+    );
 }

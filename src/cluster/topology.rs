@@ -149,13 +149,16 @@ impl Topology {
                     .groups
                     .iter()
                     .find(|(id, _, _)| *id == address.group)
-                    .map_or_else(|| address.group.to_string(), |(_, name, count)| {
-                        if *count == 1 {
-                            name.clone()
-                        } else {
-                            format!("{name} {}", address.instance)
-                        }
-                    });
+                    .map_or_else(
+                        || address.group.to_string(),
+                        |(_, name, count)| {
+                            if *count == 1 {
+                                name.clone()
+                            } else {
+                                format!("{name} {}", address.instance)
+                            }
+                        },
+                    );
                 format!("{name} GPU {}", address.slot)
             }
             Vertex::Nic {

@@ -119,7 +119,11 @@ impl Unfolding<'_> {
             return fault("groups", cluster.groups.len() as u64, MAX_GROUPS as u64);
         }
         if cluster.links.len() > MAX_GROUPS {
-            return fault("link bundles", cluster.links.len() as u64, MAX_GROUPS as u64);
+            return fault(
+                "link bundles",
+                cluster.links.len() as u64,
+                MAX_GROUPS as u64,
+            );
         }
         let gpus: u64 = cluster
             .groups
@@ -152,7 +156,12 @@ impl Unfolding<'_> {
 
     fn group(&mut self, group: &Group) {
         let index = u32::try_from(self.topology.groups.len()).unwrap_or(u32::MAX);
-        if self.topology.groups.iter().any(|(id, _, _)| *id == group.id) {
+        if self
+            .topology
+            .groups
+            .iter()
+            .any(|(id, _, _)| *id == group.id)
+        {
             self.group_fault(
                 group,
                 ClusterFault::DuplicateId {
@@ -348,7 +357,8 @@ impl Unfolding<'_> {
                     (hop, ChannelClass::ScaleUp)
                 };
                 for vertex in gpus {
-                    self.topology.join(*vertex, hub, gpu.scale_up, latency, class);
+                    self.topology
+                        .join(*vertex, hub, gpu.scale_up, latency, class);
                 }
                 Some(hub)
             }
@@ -399,7 +409,12 @@ impl Unfolding<'_> {
         ix
     }
 
-    fn end(&mut self, cluster: &Cluster, link: &LinkBundle, port: &Port) -> Option<(usize, Vec<u32>)> {
+    fn end(
+        &mut self,
+        cluster: &Cluster,
+        link: &LinkBundle,
+        port: &Port,
+    ) -> Option<(usize, Vec<u32>)> {
         let Some(index) = cluster.groups.iter().position(|g| g.id == port.group) else {
             self.link_fault(
                 link,
@@ -506,13 +521,8 @@ impl Unfolding<'_> {
             }
             (LinkKind::Pcie, Socket::Gpu(gpu), Socket::Nic { vertex, .. })
             | (LinkKind::Pcie, Socket::Nic { vertex, .. }, Socket::Gpu(gpu)) => {
-                self.topology.join(
-                    *gpu,
-                    *vertex,
-                    link.rate,
-                    link.latency,
-                    ChannelClass::Pcie,
-                );
+                self.topology
+                    .join(*gpu, *vertex, link.rate, link.latency, ChannelClass::Pcie);
                 None
             }
             (LinkKind::Pcie, _, _) => Some(cannot("it joins a loose GPU and a loose NIC")),
@@ -561,7 +571,14 @@ impl Unfolding<'_> {
                 } => {
                     let free = !*taken;
                     *taken = true;
-                    (if free { Ok((*vertex, *rate)) } else { Err((1, 2)) }, "NICs")
+                    (
+                        if free {
+                            Ok((*vertex, *rate))
+                        } else {
+                            Err((1, 2))
+                        },
+                        "NICs",
+                    )
                 }
                 Socket::Switch {
                     vertex,
@@ -609,8 +626,12 @@ impl Unfolding<'_> {
         need: u32,
     ) {
         for (place, fault) in &mut self.faults {
-            if let (ClusterPlace::Link(id), ClusterFault::OutOfPorts { group: g, need: n, .. }) =
-                (place, fault)
+            if let (
+                ClusterPlace::Link(id),
+                ClusterFault::OutOfPorts {
+                    group: g, need: n, ..
+                },
+            ) = (place, fault)
                 && *id == link.id
                 && *g == group
             {
@@ -669,7 +690,10 @@ impl Unfolding<'_> {
                     self.topology
                         .join(vertex, hub, *rate, hop, ChannelClass::ScaleUp);
                 }
-            } else if let Some((_, slowest)) = members.iter().min_by(|a, b| a.1.get().total_cmp(&b.1.get())) {
+            } else if let Some((_, slowest)) = members
+                .iter()
+                .min_by(|a, b| a.1.get().total_cmp(&b.1.get()))
+            {
                 let vertices: Vec<u32> = members
                     .iter()
                     .map(|(ix, _)| self.topology.gpu_vertex[ix.0 as usize])

@@ -176,8 +176,7 @@ pub fn all_reduce(group: &CommGroup, bytes: f64) -> OpCost {
             f64::INFINITY
         };
         // A two-shot (direct reduce-scatter, direct all-gather) has ring bytes in two steps.
-        let two_shot =
-            ring(bytes, m, group.intra_rate, 0.0, 2.0) + 2.0 * group.intra_step;
+        let two_shot = ring(bytes, m, group.intra_rate, 0.0, 2.0) + 2.0 * group.intra_step;
         one_shot.min(two_shot)
     };
     let across = ring(

@@ -87,12 +87,20 @@ pub fn estimate_capacity(
             }
             Phases::Prefill => prefill += schedulers / prompt,
             Phases::Decode => {
-                decode += if answer > 0.0 { schedulers / answer } else { f64::MAX };
+                decode += if answer > 0.0 {
+                    schedulers / answer
+                } else {
+                    f64::MAX
+                };
                 decode_slots += schedulers * batch;
             }
         }
     }
-    let split = if prefill > 0.0 && decode > 0.0 { prefill.min(decode) } else { 0.0 };
+    let split = if prefill > 0.0 && decode > 0.0 {
+        prefill.min(decode)
+    } else {
+        0.0
+    };
     Capacity {
         rate: both + split,
         e2e,

@@ -12,7 +12,10 @@ use crate::plan::Layout;
 pub(super) type Kernels = Vec<(Class, Operator)>;
 
 /// Counts of a model fit an f64 exactly.
-#[expect(clippy::cast_precision_loss, reason = "model sizes stay far below 2^53")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "model sizes stay far below 2^53"
+)]
 pub(super) const fn real(count: u64) -> f64 {
     count as f64
 }

@@ -2,11 +2,11 @@
 //! efficiency `e` per class of kernel. For any GPU a user types in; not fitted to any.
 //!
 //! Efficiencies are round numbers from published achieved rates: large BF16 GEMMs reach 73–87 % of
-//! the dense peak and FP8 ones 71–76 % (ml-engineering's MAMF tables for A100 to GB200); streaming
-//! kernels reach about 80–90 % of the datasheet's bandwidth; FlashAttention-3 reports up to 75 %
-//! of the BF16 peak for long causal prompts and less for short ones; paged decode attention and
-//! grouped GEMMs with few rows per expert stay below plain streaming. The floor is what the
-//! shortest kernel takes inside a CUDA graph.
+//! the dense peak and FP8 ones 71–76 % (ml-engineering's MAMF tables for A100 to GB200); weights
+//! stream at 85–90 % of the datasheet's bandwidth (replays of measured vLLM runs on RTX 4090 and
+//! RTX PRO 6000 are not served by less, see `tests/stories/replay.rs`); FlashAttention-3 reports up
+//! to 75 % of the BF16 peak for long causal prompts and less for short ones; paged decode attention
+//! stays below plain streaming. The floor is what the shortest kernel takes inside a CUDA graph.
 
 use super::operator::{Band, Fidelity, OpCost, Operator, Origin};
 use crate::catalog::{Dtype, Gpu};
@@ -23,11 +23,11 @@ struct Efficiency {
 
 const GEMM: Efficiency = Efficiency {
     compute: 0.75,
-    memory: 0.80,
+    memory: 0.88,
 };
 const GROUPED: Efficiency = Efficiency {
     compute: 0.60,
-    memory: 0.70,
+    memory: 0.88,
 };
 const PREFILL: Efficiency = Efficiency {
     compute: 0.55,
@@ -35,11 +35,11 @@ const PREFILL: Efficiency = Efficiency {
 };
 const DECODE: Efficiency = Efficiency {
     compute: 0.50,
-    memory: 0.70,
+    memory: 0.78,
 };
 const STREAM: Efficiency = Efficiency {
     compute: 0.50,
-    memory: 0.75,
+    memory: 0.80,
 };
 
 /// Shortest kernel inside a CUDA graph, seconds.

@@ -143,12 +143,7 @@ impl StepPricer {
             .collect();
         let dp = CommGroup::of(topology, &mut router, &peers);
         let next_stage = (layout.pp > 1)
-            .then(|| {
-                router.path(
-                    replica.lane(layout, 0, 0)[0],
-                    replica.lane(layout, 1, 0)[0],
-                )
-            })
+            .then(|| router.path(replica.lane(layout, 0, 0)[0], replica.lane(layout, 1, 0)[0]))
             .flatten()
             .map(|path| (path.rate, path.latency.get()));
         let last = pool.stages.len() - 1;
@@ -297,7 +292,13 @@ impl StepPricer {
                 let times: f64 = parts
                     .kinds
                     .iter()
-                    .map(|kind| if kind.moe { kind.count } else { 2.0 * kind.count })
+                    .map(|kind| {
+                        if kind.moe {
+                            kind.count
+                        } else {
+                            2.0 * kind.count
+                        }
+                    })
                     .sum::<f64>()
                     + if parts.first { 1.0 } else { 0.0 };
                 price.add(Class::Communication, reduce * times);

@@ -19,13 +19,21 @@ fn plan_of(design: &Design) -> Arc<Plan> {
         design,
         &Catalog::embedded().unwrap(),
         &Models::embedded().unwrap(),
-        Demand { longest_prompt: 2048, longest_context: 4096 },
+        Demand {
+            longest_prompt: 2048,
+            longest_context: 4096,
+        },
     );
-    compiled.plan.unwrap_or_else(|| panic!("{:#?}", compiled.findings))
+    compiled
+        .plan
+        .unwrap_or_else(|| panic!("{:#?}", compiled.findings))
 }
 
 fn worked(index: usize) -> Design {
-    example("pdd-vs-colocated").unwrap().designs.swap_remove(index)
+    example("pdd-vs-colocated")
+        .unwrap()
+        .designs
+        .swap_remove(index)
 }
 
 fn pricer(plan: &Plan, pool: usize) -> StepPricer {
@@ -54,7 +62,11 @@ fn collectives_across_nodes_cost_more_and_follow_the_nics() {
     let one = CommGroup::of(topology, &mut router, &inside);
     let two = CommGroup::of(topology, &mut router, &across);
     assert_eq!((one.per_domain, two.ranks, two.per_domain), (8, 16, 8));
-    assert!((two.inter_rate - 50e9).abs() < 1.0, "each GPU has its own NIC: {}", two.inter_rate);
+    assert!(
+        (two.inter_rate - 50e9).abs() < 1.0,
+        "each GPU has its own NIC: {}",
+        two.inter_rate
+    );
     let mib = 8.0 * 1_048_576.0;
     assert!(all_reduce(&two, mib).seconds() > all_reduce(&one, mib).seconds());
     // Half the links: two GPUs share one.
@@ -78,7 +90,10 @@ fn kernels_do_the_models_flops() {
             kernels.extend(experts(model, run, Layout::SINGLE, precision, 1.0, 1.0));
             let flops: f64 = kernels.iter().map(|(_, op)| op.work().0).sum();
             let expected = layer_flops_per_token(layer, model.hidden) as f64;
-            assert!((flops / expected - 1.0).abs() < 1e-3, "{id}: {flops} against {expected}");
+            assert!(
+                (flops / expected - 1.0).abs() < 1e-3,
+                "{id}: {flops} against {expected}"
+            );
         }
     }
 }
@@ -90,9 +105,19 @@ fn a_small_decode_step_is_bound_by_reading_the_weights() {
     // all-reduces, is a few times that at most.
     let mut design = worked(1);
     design.model = crate::plan::ModelRef::Preset(ModelId::new("qwen3-32b").unwrap());
-    design.pools[0].layout = Layout { tp: 8, pp: 1, dp: 1, ep: 1 };
+    design.pools[0].layout = Layout {
+        tp: 8,
+        pp: 1,
+        dp: 1,
+        ep: 1,
+    };
     let plan = plan_of(&design);
-    let lane = LaneShape { decodes: 1, context: 1024, chunks: &[], sampled: 1 };
+    let lane = LaneShape {
+        decodes: 1,
+        context: 1024,
+        chunks: &[],
+        sampled: 1,
+    };
     let ms = pricer(&plan, 0).stage(0, &[lane]).total as f64 * 1e-9;
     assert!((2.44..9.0).contains(&ms), "{ms}");
 }
@@ -100,13 +125,41 @@ fn a_small_decode_step_is_bound_by_reading_the_weights() {
 #[test]
 fn experts_wait_for_the_tokens_of_all_lanes() {
     let mut design = worked(1);
-    design.pools[0].layout = Layout { tp: 1, pp: 1, dp: 8, ep: 8 };
+    design.pools[0].layout = Layout {
+        tp: 1,
+        pp: 1,
+        dp: 8,
+        ep: 8,
+    };
     let plan = plan_of(&design);
     let mut pricer = pricer(&plan, 0);
-    let lane = |decodes: u32| LaneShape { decodes, context: u64::from(decodes) * 1000, chunks: &[], sampled: decodes };
-    let idle = [lane(64), lane(0), lane(0), lane(0), lane(0), lane(0), lane(0), lane(0)];
+    let lane = |decodes: u32| LaneShape {
+        decodes,
+        context: u64::from(decodes) * 1000,
+        chunks: &[],
+        sampled: decodes,
+    };
+    let idle = [
+        lane(64),
+        lane(0),
+        lane(0),
+        lane(0),
+        lane(0),
+        lane(0),
+        lane(0),
+        lane(0),
+    ];
     let level = [lane(64); 8];
-    let skewed = [lane(512), lane(0), lane(0), lane(0), lane(0), lane(0), lane(0), lane(0)];
+    let skewed = [
+        lane(512),
+        lane(0),
+        lane(0),
+        lane(0),
+        lane(0),
+        lane(0),
+        lane(0),
+        lane(0),
+    ];
     let mut time = |lanes: &[LaneShape<'_>]| pricer.stage(0, lanes).total;
     assert!(time(&level) > time(&idle), "more tokens for the experts");
     assert!(time(&skewed) > time(&level), "the slowest lane decides");
@@ -131,7 +184,12 @@ fn four_kv_heads_at_tp_8_send_twice_the_bytes() {
     let once = bytes(&design);
     assert!((once - 98_304.0).abs() < 1e-6, "{once}");
     for pool in &mut design.pools {
-        pool.layout = Layout { tp: 8, pp: 1, dp: 1, ep: 8 };
+        pool.layout = Layout {
+            tp: 8,
+            pp: 1,
+            dp: 1,
+            ep: 8,
+        };
     }
     let twice = bytes(&design);
     assert!((twice - 2.0 * once).abs() < 1e-6, "{twice}");
@@ -156,16 +214,44 @@ fn kv_is_spread_over_the_rails_of_the_replicas() {
         .map(|(_, share)| *share)
         .collect();
     assert_eq!(network.len(), 4);
-    assert!(network.iter().all(|share| (share - 0.25).abs() < 1e-9), "{network:?}");
+    assert!(
+        network.iter().all(|share| (share - 0.25).abs() < 1e-9),
+        "{network:?}"
+    );
 }
 
 fn operators() -> impl Strategy<Value = Operator> {
     let n = || 1.0f64..20_000.0;
     prop_oneof![
-        (n(), n(), n()).prop_map(|(tokens, k, n)| Operator::Linear { tokens, k, n, gemm: Dtype::Fp8, weights: Dtype::Fp8 }),
-        (n(), 0.0f64..1e6).prop_map(|(tokens, context)| Operator::Prefill { tokens, context, heads: 8.0, qk_dim: 128.0, v_dim: 128.0, kv_bytes: 512.0 }),
-        (1.0f64..1024.0, 0.0f64..1e8).prop_map(|(sequences, context)| Operator::Decode { sequences, context, flops: 4096.0, kv_bytes: 512.0 }),
-        (n(), 1.0f64..256.0).prop_map(|(copies, visited)| Operator::Experts { copies, visited, hidden: 2048.0, intermediate: 768.0, gemm: Dtype::Bf16, weights: Dtype::Bf16 }),
+        (n(), n(), n()).prop_map(|(tokens, k, n)| Operator::Linear {
+            tokens,
+            k,
+            n,
+            gemm: Dtype::Fp8,
+            weights: Dtype::Fp8
+        }),
+        (n(), 0.0f64..1e6).prop_map(|(tokens, context)| Operator::Prefill {
+            tokens,
+            context,
+            heads: 8.0,
+            qk_dim: 128.0,
+            v_dim: 128.0,
+            kv_bytes: 512.0
+        }),
+        (1.0f64..1024.0, 0.0f64..1e8).prop_map(|(sequences, context)| Operator::Decode {
+            sequences,
+            context,
+            flops: 4096.0,
+            kv_bytes: 512.0
+        }),
+        (n(), 1.0f64..256.0).prop_map(|(copies, visited)| Operator::Experts {
+            copies,
+            visited,
+            hidden: 2048.0,
+            intermediate: 768.0,
+            gemm: Dtype::Bf16,
+            weights: Dtype::Bf16
+        }),
         (0.0f64..1e10).prop_map(|bytes| Operator::Elementwise { bytes }),
     ]
 }

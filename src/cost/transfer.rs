@@ -25,7 +25,13 @@ pub struct TransferShape {
 }
 
 /// Layers two stages share, by layer run.
-fn shared_layers(model: &Model, a: &[Vec<StageRun>], i: usize, b: &[Vec<StageRun>], j: usize) -> Vec<(usize, f64)> {
+fn shared_layers(
+    model: &Model,
+    a: &[Vec<StageRun>],
+    i: usize,
+    b: &[Vec<StageRun>],
+    j: usize,
+) -> Vec<(usize, f64)> {
     let range = |stages: &[Vec<StageRun>], stage: usize| {
         let before: u32 = stages[..stage].iter().flatten().map(|r| r.count).sum();
         let size: u32 = stages[stage].iter().map(|r| r.count).sum();
@@ -100,8 +106,9 @@ pub fn kv_transfer(
                 let attention = &model.layers[run].attention;
                 let whole = kv_bytes_per_token_layer(attention, dtype).as_f64() * layers;
                 let heads = real(attention.kv_heads());
-                let per_rank =
-                    whole * real(attention.kv_heads().div_ceil(u64::from(target.layout.tp))) / heads;
+                let per_rank = whole
+                    * real(attention.kv_heads().div_ceil(u64::from(target.layout.tp)))
+                    / heads;
                 let stage = u32::try_from(j).unwrap_or(0);
                 let receivers =
                     target.replicas[target_replica].lane(target.layout, stage, target_lane);

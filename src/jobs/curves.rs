@@ -289,9 +289,10 @@ impl Worker {
             })
             .collect();
         self.shared.done.store(0, Ordering::Relaxed);
-        self.shared
-            .total
-            .store(u32::try_from(tasks.len()).unwrap_or(u32::MAX), Ordering::Relaxed);
+        self.shared.total.store(
+            u32::try_from(tasks.len()).unwrap_or(u32::MAX),
+            Ordering::Relaxed,
+        );
         tasks.par_iter().for_each(|(id, plan, load)| {
             if self.cancelled() {
                 return;

@@ -142,7 +142,9 @@ fn resolve(model: &ModelRef, models: &Models) -> Result<Arc<Model>, String> {
             .get(id)
             .map(|model| Arc::new(model.clone()))
             .ok_or_else(|| {
-                format!("there is no model “{id}” in the library: choose one or import its config.json")
+                format!(
+                    "there is no model “{id}” in the library: choose one or import its config.json"
+                )
             }),
         ModelRef::Inline(model) => match model.check() {
             Ok(()) => Ok(Arc::new((**model).clone())),
@@ -184,11 +186,7 @@ impl Compiling<'_> {
             .push(Finding::error(Place::Pool(pool.id.clone()), cause));
     }
 
-    fn gpus_of(
-        &mut self,
-        pool: &Pool,
-        owner: &mut BTreeMap<GpuIx, PoolId>,
-    ) -> Option<Vec<GpuIx>> {
+    fn gpus_of(&mut self, pool: &Pool, owner: &mut BTreeMap<GpuIx, PoolId>) -> Option<Vec<GpuIx>> {
         let named = pool
             .gpus
             .iter()
@@ -202,7 +200,11 @@ impl Compiling<'_> {
         }
         let mut gpus = BTreeSet::new();
         let mut missing: Option<GpuAddress> = None;
-        for address in pool.gpus.iter().flat_map(|range| range.iter().collect::<Vec<_>>()) {
+        for address in pool
+            .gpus
+            .iter()
+            .flat_map(|range| range.iter().collect::<Vec<_>>())
+        {
             match self.topology.find(&address) {
                 Some(ix) => {
                     if let Some(other) = owner.get(&ix) {
@@ -221,7 +223,10 @@ impl Compiling<'_> {
             }
         }
         if let Some(address) = missing {
-            self.pool_error(pool, format!("the pool names GPU {address}, which is not drawn"));
+            self.pool_error(
+                pool,
+                format!("the pool names GPU {address}, which is not drawn"),
+            );
             return None;
         }
         if gpus.is_empty() {
@@ -336,9 +341,7 @@ impl Compiling<'_> {
             let ep = self.model.moe().map_or(1, |moe| {
                 (1..=tp)
                     .rev()
-                    .find(|ep| {
-                        tp.is_multiple_of(*ep) && moe.experts.is_multiple_of(u64::from(*ep))
-                    })
+                    .find(|ep| tp.is_multiple_of(*ep) && moe.experts.is_multiple_of(u64::from(*ep)))
                     .unwrap_or(1)
             });
             finding = finding.with_repair(
@@ -381,14 +384,7 @@ impl Compiling<'_> {
         }
     }
 
-    fn fits(
-        &mut self,
-        pool: &Pool,
-        gpu: &Gpu,
-        layout: Layout,
-        count: u32,
-        memory: &MemoryBudget,
-    ) {
+    fn fits(&mut self, pool: &Pool, gpu: &Gpu, layout: Layout, count: u32, memory: &MemoryBudget) {
         if matches!(pool.role, Role::Attention | Role::Ffn) {
             return;
         }
@@ -471,12 +467,7 @@ impl Compiling<'_> {
                 {
                     continue;
                 }
-                layouts.push(Layout {
-                    tp,
-                    pp,
-                    dp: 1,
-                    ep,
-                });
+                layouts.push(Layout { tp, pp, dp: 1, ep });
             }
         }
         layouts.sort_by_key(|layout| (layout.gpus(), layout.pp));
@@ -520,7 +511,10 @@ impl Compiling<'_> {
         let missing = if self.design.services.is_empty() && self.design.pools.is_empty() {
             Some("nothing serves yet: paint a role on some GPUs".to_owned())
         } else if !has(Phases::Prefill) && !self.design.services.is_empty() {
-            Some("decode has nobody to prefill for it: paint some GPUs prefill or co-located".to_owned())
+            Some(
+                "decode has nobody to prefill for it: paint some GPUs prefill or co-located"
+                    .to_owned(),
+            )
         } else if !has(Phases::Decode) && !self.design.services.is_empty() {
             Some("prefill has nobody to decode for it: paint some GPUs decode".to_owned())
         } else {
@@ -601,7 +595,10 @@ impl Compiling<'_> {
                     } else {
                         self.findings.push(Finding::error(
                             Place::Service(feed.from.clone()),
-                            format!("“{}” feeds “{}” but nothing joins them: draw a link", feed.from, feed.to),
+                            format!(
+                                "“{}” feeds “{}” but nothing joins them: draw a link",
+                                feed.from, feed.to
+                            ),
                         ));
                     }
                 }
@@ -612,7 +609,10 @@ impl Compiling<'_> {
                 let pool = live[services[service].pool];
                 self.findings.push(Finding::error(
                     Place::Pool(pool.id.clone()),
-                    format!("prefill “{}” reaches no decode pool: draw a link between them", pool.name),
+                    format!(
+                        "prefill “{}” reaches no decode pool: draw a link between them",
+                        pool.name
+                    ),
                 ));
             }
         }
@@ -621,7 +621,10 @@ impl Compiling<'_> {
                 let pool = live[services[service].pool];
                 self.findings.push(Finding::warning(
                     Place::Pool(pool.id.clone()),
-                    format!("decode “{}” is fed by no prefill pool and stays idle", pool.name),
+                    format!(
+                        "decode “{}” is fed by no prefill pool and stays idle",
+                        pool.name
+                    ),
                 ));
             }
         }

@@ -68,7 +68,11 @@ impl Design {
     pub fn pool_by_gpu(&self) -> BTreeMap<GpuAddress, usize> {
         let mut map = BTreeMap::new();
         for (index, pool) in self.pools.iter().enumerate() {
-            for gpu in pool.gpus.iter().flat_map(|range| range.iter().collect::<Vec<_>>()) {
+            for gpu in pool
+                .gpus
+                .iter()
+                .flat_map(|range| range.iter().collect::<Vec<_>>())
+            {
                 map.entry(gpu).or_insert(index);
             }
         }
@@ -140,7 +144,11 @@ impl Design {
                 id: fresh_id("afd"),
                 attention,
                 ffn,
-                phases: if has_prefill { Phases::Decode } else { Phases::Both },
+                phases: if has_prefill {
+                    Phases::Decode
+                } else {
+                    Phases::Both
+                },
             });
         }
         let ids: BTreeSet<ServiceId> = self.services.iter().map(|s| s.id().clone()).collect();

@@ -104,7 +104,10 @@ pub(super) fn layout(model: &Model, pool: &Pool, gpus: u32, findings: &mut Vec<F
                     place(),
                     format!("{name} is {degree}: it must be from 1 to {MAX_DEGREE}"),
                 )
-                .with_repair("Use one GPU", Change::Layout(pool.id.clone(), Layout::SINGLE)),
+                .with_repair(
+                    "Use one GPU",
+                    Change::Layout(pool.id.clone(), Layout::SINGLE),
+                ),
             );
             return;
         }
@@ -127,7 +130,10 @@ pub(super) fn layout(model: &Model, pool: &Pool, gpus: u32, findings: &mut Vec<F
             ),
         );
         // EP deals experts to the ranks of TP × DP, so it follows when TP shrinks.
-        let mut mended = Layout { tp: nearest, ..layout };
+        let mut mended = Layout {
+            tp: nearest,
+            ..layout
+        };
         if model.moe().is_some() && !(nearest * layout.dp).is_multiple_of(layout.ep) {
             mended.ep = nearest * layout.dp;
         }

@@ -126,7 +126,13 @@ fn stage_weights(
     let mut bytes: Bytes = stage
         .iter()
         .map(|run| {
-            layer_weights(&model.layers[run.run], model.hidden, precision, shard(layout)).total()
+            layer_weights(
+                &model.layers[run.run],
+                model.hidden,
+                precision,
+                shard(layout),
+            )
+            .total()
                 * u64::from(run.count)
         })
         .sum();
@@ -196,11 +202,31 @@ pub(super) fn budget(model: &Model, pool: &Pool, gpu: &Gpu, layout: Layout) -> M
             layout,
             pool.precision,
         );
-        one_stage(model, pool, gpu, layout, stage, weights, index == last, block_of(stage))
+        one_stage(
+            model,
+            pool,
+            gpu,
+            layout,
+            stage,
+            weights,
+            index == last,
+            block_of(stage),
+        )
     });
     let mut fullest = budgets
         .min_by_key(|budget| (budget.blocks, std::cmp::Reverse(budget.shortfall)))
-        .unwrap_or_else(|| one_stage(model, pool, gpu, layout, &[], Bytes::ZERO, true, Bytes::ZERO));
+        .unwrap_or_else(|| {
+            one_stage(
+                model,
+                pool,
+                gpu,
+                layout,
+                &[],
+                Bytes::ZERO,
+                true,
+                Bytes::ZERO,
+            )
+        });
     if let Some(blocks) = engine.num_gpu_blocks {
         fullest.blocks = blocks;
         fullest.kv_tokens = blocks.saturating_mul(u64::from(engine.block_size));
@@ -210,7 +236,10 @@ pub(super) fn budget(model: &Model, pool: &Pool, gpu: &Gpu, layout: Layout) -> M
     fullest
 }
 
-#[expect(clippy::too_many_arguments, reason = "one stage of the budget above, nothing shared")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "one stage of the budget above, nothing shared"
+)]
 fn one_stage(
     model: &Model,
     pool: &Pool,

@@ -5,12 +5,23 @@ use crate::model::{Models, Precision};
 use crate::project::example;
 
 fn worked(index: usize) -> Design {
-    example("pdd-vs-colocated").unwrap().designs.swap_remove(index)
+    example("pdd-vs-colocated")
+        .unwrap()
+        .designs
+        .swap_remove(index)
 }
 
 fn check(design: &Design) -> Compiled {
-    let demand = Demand { longest_prompt: 2048, longest_context: 2304 };
-    compile(design, &Catalog::embedded().unwrap(), &Models::embedded().unwrap(), demand)
+    let demand = Demand {
+        longest_prompt: 2048,
+        longest_context: 2304,
+    };
+    compile(
+        design,
+        &Catalog::embedded().unwrap(),
+        &Models::embedded().unwrap(),
+        demand,
+    )
 }
 
 fn on(node: &str, model: &str, layout: Layout, precision: Precision) -> Design {
@@ -25,17 +36,29 @@ fn on(node: &str, model: &str, layout: Layout, precision: Precision) -> Design {
 }
 
 fn tp(tp: u32) -> Layout {
-    Layout { tp, pp: 1, dp: 1, ep: 1 }
+    Layout {
+        tp,
+        pp: 1,
+        dp: 1,
+        ep: 1,
+    }
 }
 
 fn errors(compiled: &Compiled) -> Vec<&Finding> {
-    compiled.findings.iter().filter(|f| f.severity == Severity::Error).collect()
+    compiled
+        .findings
+        .iter()
+        .filter(|f| f.severity == Severity::Error)
+        .collect()
 }
 
 /// Applies the first repair offered and checks again.
 fn repaired(mut design: Design) -> Compiled {
     let compiled = check(&design);
-    let repair = errors(&compiled)[0].repair.clone().expect("a repair is offered");
+    let repair = errors(&compiled)[0]
+        .repair
+        .clone()
+        .expect("a repair is offered");
     repair.apply(&mut design);
     check(&design)
 }
@@ -47,7 +70,11 @@ fn the_worked_example_runs() {
         assert!(errors(&compiled).is_empty(), "{:#?}", compiled.findings);
         let plan = compiled.plan.unwrap();
         assert_eq!(plan.gpus, 16);
-        assert!(plan.pools.iter().all(|pool| pool.replicas.iter().all(|r| r.ranks.len() == 4)));
+        assert!(
+            plan.pools
+                .iter()
+                .all(|pool| pool.replicas.iter().all(|r| r.ranks.len() == 4))
+        );
     }
 }
 
@@ -56,7 +83,10 @@ fn tp_that_does_not_divide_lists_what_does_and_is_mended() {
     let design = on("hgx-h800", "qwen3-32b", tp(6), Precision::BF16);
     let compiled = check(&design);
     assert!(compiled.plan.is_none());
-    assert_eq!(errors(&compiled)[0].cause, "TP 6 does not divide 64 heads: 1, 2, 4, 8 and 16 do");
+    assert_eq!(
+        errors(&compiled)[0].cause,
+        "TP 6 does not divide 64 heads: 1, 2, 4, 8 and 16 do"
+    );
     assert!(repaired(design).plan.is_some());
 }
 
@@ -81,7 +111,9 @@ fn legal_tp_follows_heads_and_widths() {
                 qk_norm_whole: false,
                 qkv_bias: true,
             }),
-            ffn: Ffn::Dense { intermediate: 18_944 },
+            ffn: Ffn::Dense {
+                intermediate: 18_944,
+            },
         }],
         source: String::new(),
     };
@@ -91,12 +123,42 @@ fn legal_tp_follows_heads_and_widths() {
 #[test]
 fn experts_must_divide() {
     // cases.md T17 for 128 experts: EP 3 gives 42.67 experts a GPU.
-    let design = on("hgx-h800", "qwen3-30b-a3b", Layout { tp: 1, pp: 1, dp: 3, ep: 3 }, Precision::BF16);
+    let design = on(
+        "hgx-h800",
+        "qwen3-30b-a3b",
+        Layout {
+            tp: 1,
+            pp: 1,
+            dp: 3,
+            ep: 3,
+        },
+        Precision::BF16,
+    );
     let compiled = check(&design);
-    assert!(errors(&compiled)[0].cause.contains("EP 3 does not divide 128 experts"), "{:?}", compiled.findings);
+    assert!(
+        errors(&compiled)[0]
+            .cause
+            .contains("EP 3 does not divide 128 experts"),
+        "{:?}",
+        compiled.findings
+    );
     assert!(repaired(design).plan.is_some());
-    let dense = on("hgx-h800", "qwen3-32b", Layout { tp: 2, pp: 1, dp: 1, ep: 2 }, Precision::BF16);
-    assert!(errors(&check(&dense))[0].cause.contains("the model is dense"));
+    let dense = on(
+        "hgx-h800",
+        "qwen3-32b",
+        Layout {
+            tp: 2,
+            pp: 1,
+            dp: 1,
+            ep: 2,
+        },
+        Precision::BF16,
+    );
+    assert!(
+        errors(&check(&dense))[0]
+            .cause
+            .contains("the model is dense")
+    );
 }
 
 #[test]
@@ -123,7 +185,10 @@ fn kv_budget_is_near_the_measured_one() {
     for (model, measured, tolerance) in [("qwen3-32b", 4.45, 3.0), ("llama-3.1-8b", 51.38, 3.0)] {
         let compiled = check(&on("hgx-h100", model, tp(1), Precision::BF16));
         let kv = compiled.memory[0].1.kv.gib();
-        assert!((kv - measured).abs() < tolerance, "{model}: {kv} GiB, measured {measured}");
+        assert!(
+            (kv - measured).abs() < tolerance,
+            "{model}: {kv} GiB, measured {measured}"
+        );
     }
     // The weights are exact.
     let compiled = check(&on("hgx-h100", "qwen3-32b", tp(1), Precision::BF16));
@@ -158,15 +223,27 @@ fn pools_and_links_that_are_wrong_are_named() {
     let mut empty = worked(1);
     empty.pools[0].gpus.clear();
     let compiled = check(&empty);
-    assert!(errors(&compiled)[0].cause.contains("has no GPUs"), "{:?}", compiled.findings);
+    assert!(
+        errors(&compiled)[0].cause.contains("has no GPUs"),
+        "{:?}",
+        compiled.findings
+    );
 
     let mut nowhere = worked(1);
     nowhere.pools[0].gpus = vec!["n7/0/0-7".parse().unwrap()];
-    assert!(errors(&check(&nowhere))[0].cause.contains("n7/0/0, which is not drawn"));
+    assert!(
+        errors(&check(&nowhere))[0]
+            .cause
+            .contains("n7/0/0, which is not drawn")
+    );
 
     let mut unjoined = worked(0);
     unjoined.cluster.links.clear();
-    assert!(errors(&check(&unjoined))[0].cause.contains("reaches no decode pool"));
+    assert!(
+        errors(&check(&unjoined))[0]
+            .cause
+            .contains("reaches no decode pool")
+    );
 
     let mut twice = worked(0);
     twice.pools[1].gpus = twice.pools[0].gpus.clone();
@@ -179,13 +256,25 @@ fn pools_and_links_that_are_wrong_are_named() {
     let mut alone = worked(0);
     alone.pools.remove(1);
     alone.settle();
-    assert!(errors(&check(&alone)).iter().any(|f| f.cause.contains("nobody to decode")));
+    assert!(
+        errors(&check(&alone))
+            .iter()
+            .any(|f| f.cause.contains("nobody to decode"))
+    );
 
     let mut engine = worked(1);
     engine.pools[0].engine.max_num_batched_tokens = 512;
     engine.pools[0].engine.enable_chunked_prefill = false;
-    assert!(errors(&check(&engine)).iter().any(|f| f.cause.contains("max_num_seqs")));
-    assert!(errors(&check(&engine)).iter().any(|f| f.cause.contains("longest prompt (2048)")));
+    assert!(
+        errors(&check(&engine))
+            .iter()
+            .any(|f| f.cause.contains("max_num_seqs"))
+    );
+    assert!(
+        errors(&check(&engine))
+            .iter()
+            .any(|f| f.cause.contains("longest prompt (2048)"))
+    );
 }
 
 #[test]
@@ -194,45 +283,95 @@ fn attention_and_ffn_can_be_drawn_but_not_run_yet() {
     afd.pools[0].role = Role::Attention;
     afd.pools[1].role = Role::Ffn;
     afd.settle();
-    assert!(afd.services.iter().any(|s| matches!(s, Service::Afd { .. })));
+    assert!(
+        afd.services
+            .iter()
+            .any(|s| matches!(s, Service::Afd { .. }))
+    );
     let compiled = check(&afd);
     assert!(compiled.plan.is_none());
-    assert!(errors(&compiled).iter().any(|f| f.cause.contains("Disaggregation")));
+    assert!(
+        errors(&compiled)
+            .iter()
+            .any(|f| f.cause.contains("Disaggregation"))
+    );
 }
 
 #[test]
 fn tp_stays_inside_a_node_and_leftovers_are_said() {
     let mut design = worked(1);
-    design.pools[0].layout = Layout { tp: 4, pp: 1, dp: 1, ep: 4 };
+    design.pools[0].layout = Layout {
+        tp: 4,
+        pp: 1,
+        dp: 1,
+        ep: 4,
+    };
     design.pools[0].gpus = vec!["n0/0/0-5".parse().unwrap(), "n1/0/0-3".parse().unwrap()];
     let compiled = check(&design);
     let plan = compiled.plan.unwrap();
     assert_eq!(plan.pools[0].replicas.len(), 2);
     for replica in &plan.pools[0].replicas {
-        let domains: std::collections::BTreeSet<u32> =
-            replica.ranks.iter().map(|ix| plan.topology.gpu(*ix).domain).collect();
+        let domains: std::collections::BTreeSet<u32> = replica
+            .ranks
+            .iter()
+            .map(|ix| plan.topology.gpu(*ix).domain)
+            .collect();
         assert_eq!(domains.len(), 1);
     }
-    assert!(compiled.findings.iter().any(|f| f.cause.starts_with("2 of 10 GPUs")));
+    assert!(
+        compiled
+            .findings
+            .iter()
+            .any(|f| f.cause.starts_with("2 of 10 GPUs"))
+    );
     // TP 16 has nowhere to stay inside.
     let wide = on("hgx-h800", "llama-3.1-405b", tp(16), Precision::FP8);
     let compiled = check(&wide);
-    assert!(compiled.findings.iter().any(|f| f.cause.contains("wider than a scale-up domain")));
+    assert!(
+        compiled
+            .findings
+            .iter()
+            .any(|f| f.cause.contains("wider than a scale-up domain"))
+    );
 }
 
 #[test]
 fn lanes_of_a_dense_model_are_replicas() {
-    let design = on("hgx-h800", "qwen3-8b", Layout { tp: 1, pp: 1, dp: 4, ep: 1 }, Precision::BF16);
+    let design = on(
+        "hgx-h800",
+        "qwen3-8b",
+        Layout {
+            tp: 1,
+            pp: 1,
+            dp: 4,
+            ep: 1,
+        },
+        Precision::BF16,
+    );
     let plan = check(&design).plan.unwrap();
     assert_eq!(plan.pools[0].replicas.len(), 16);
 }
 
 #[test]
 fn a_gpu_without_the_format_is_warned_of() {
-    let a100 = on("dgx-a100-80", "qwen3-8b", tp(1), Precision { weights: Dtype::Fp8, activations: Dtype::Fp8, kv: Dtype::Bf16 });
+    let a100 = on(
+        "dgx-a100-80",
+        "qwen3-8b",
+        tp(1),
+        Precision {
+            weights: Dtype::Fp8,
+            activations: Dtype::Fp8,
+            kv: Dtype::Bf16,
+        },
+    );
     let compiled = check(&a100);
     assert!(compiled.plan.is_some());
-    assert!(compiled.findings.iter().any(|f| f.severity == Severity::Warning && f.cause.contains("does not multiply FP8")));
+    assert!(
+        compiled
+            .findings
+            .iter()
+            .any(|f| f.severity == Severity::Warning && f.cause.contains("does not multiply FP8"))
+    );
 }
 
 #[test]
@@ -244,7 +383,13 @@ fn stages_get_all_layers() {
         assert_eq!(stages.len(), pp as usize);
         let total: u32 = stages.iter().flatten().map(|run| run.count).sum();
         assert_eq!(total, model.layer_count());
-        let sizes: Vec<u32> = stages.iter().map(|s| s.iter().map(|r| r.count).sum()).collect();
-        assert!(sizes.iter().max().unwrap() - sizes.iter().min().unwrap() <= 1, "{sizes:?}");
+        let sizes: Vec<u32> = stages
+            .iter()
+            .map(|s| s.iter().map(|r| r.count).sum())
+            .collect();
+        assert!(
+            sizes.iter().max().unwrap() - sizes.iter().min().unwrap() <= 1,
+            "{sizes:?}"
+        );
     }
 }

@@ -1,11 +1,9 @@
 //! Load curves as a figure and a table: latency and throughput against load, all designs overlaid.
 //! The window and the command line export the same through here.
 
-use crate::study::Slo;
-use super::{
-    Axis, Cell, Column, Figure, Mark, Panel, ReportError, Series, Table,
-};
+use super::{Axis, Cell, Column, Figure, Mark, Panel, ReportError, Series, Table};
 use crate::sim::{Stats, Summary};
+use crate::study::Slo;
 use crate::workload::{Arrivals, Load};
 use std::sync::Arc;
 
@@ -265,7 +263,9 @@ fn panel(series: &[CurveSeries], look: &CurveLook, metric: Metric) -> Panel {
     );
     panel.y.range = range(series, look, metric);
     if let Some(limit) = look.slo.as_ref().and_then(|slo| metric.limit(slo)) {
-        panel.marks.push(Mark::limit(limit, format!("SLO {limit:.0} ms")));
+        panel
+            .marks
+            .push(Mark::limit(limit, format!("SLO {limit:.0} ms")));
     }
     panel
 }
@@ -364,7 +364,12 @@ pub fn curve_table(series: &[CurveSeries], load: LoadKind) -> Result<Table, Repo
 
 fn row(design: &str, load: f64, summary: &Summary) -> Vec<Cell> {
     let mut cells = vec![Cell::Text(design.to_owned()), Cell::Number(load)];
-    for stats in [&summary.ttft_s, &summary.tpot_s, &summary.itl_s, &summary.e2e_s] {
+    for stats in [
+        &summary.ttft_s,
+        &summary.tpot_s,
+        &summary.itl_s,
+        &summary.e2e_s,
+    ] {
         for statistic in Statistic::ALL {
             cells.push(if stats.count == 0 {
                 Cell::Empty

@@ -58,9 +58,7 @@ pub enum SimError {
     #[error("the plan has nobody to prefill: paint some GPUs co-located or prefill")]
     NoEntry,
     /// Requests are left and nothing more can happen.
-    #[error(
-        "stall at {at_s:.3} s: {in_flight} requests are left and none can go on ({detail})"
-    )]
+    #[error("stall at {at_s:.3} s: {in_flight} requests are left and none can go on ({detail})")]
     Stall {
         /// Simulated seconds.
         at_s: f64,
@@ -282,4 +280,3 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 }
-

@@ -114,7 +114,10 @@ mod tests {
             let b = bucket(ns);
             #[expect(clippy::cast_precision_loss, reason = "test")]
             let exact = ns as f64;
-            assert!((middle(b) - exact).abs() <= exact.mul_add(0.004, 0.5), "{ns}");
+            assert!(
+                (middle(b) - exact).abs() <= exact.mul_add(0.004, 0.5),
+                "{ns}"
+            );
         }
     }
 

@@ -219,7 +219,12 @@ impl Lane {
 
     /// Builds the next step of a cohort and takes its blocks. Returns whether the lane has work in
     /// it.
-    pub(super) fn schedule(&mut self, requests: &mut Arena, index: usize, batch: &mut Batch) -> bool {
+    pub(super) fn schedule(
+        &mut self,
+        requests: &mut Arena,
+        index: usize,
+        batch: &mut Batch,
+    ) -> bool {
         let preempted = self.build(requests, index, batch);
         // All were preempted: the next pass admits again, as the engine's next call would.
         if batch.is_empty() && preempted {
@@ -452,7 +457,8 @@ impl Cohort {
         request.decoding = true;
         let base = u64::from(request.base);
         self.decodes += 1;
-        self.context_origin += i64::from(request.base) + 1 - i64::try_from(step).unwrap_or(i64::MAX);
+        self.context_origin +=
+            i64::from(request.base) + 1 - i64::try_from(step).unwrap_or(i64::MAX);
         self.block_due[due(step, base, block)] += 1;
         let rest = u64::from(request.output - request.produced);
         self.finishing

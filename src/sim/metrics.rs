@@ -64,7 +64,10 @@ pub(super) struct Measured {
     pub(super) saturated: bool,
 }
 
-#[expect(clippy::cast_precision_loss, reason = "spans of a run stay below 2^53 ns")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "spans of a run stay below 2^53 ns"
+)]
 fn seconds(ns: Nanos) -> f64 {
     ns as f64 * 1e-9
 }
@@ -211,7 +214,9 @@ impl Metrics {
         if let Some(middle) = self.middle.filter(|middle| middle.completed > 0) {
             let sent = self.total - self.middle_at();
             let grown = last.in_system.saturating_sub(middle.in_system);
-            if grown > (sent / 12).max(8) {
+            // Two counts of a Poisson-like number differ by chance: three deviations of that.
+            let chance = 9 * (last.in_system + middle.in_system);
+            if grown > sent / 12 && grown * grown > chance {
                 return true;
             }
         }

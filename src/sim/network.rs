@@ -49,7 +49,10 @@ pub(super) fn uses(shape: &TransferShape) -> Rc<Vec<(u32, f64)>> {
     )
 }
 
-#[expect(clippy::cast_precision_loss, reason = "spans of a run stay below 2^53 ns")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "spans of a run stay below 2^53 ns"
+)]
 fn seconds(ns: Nanos) -> f64 {
     ns as f64 * 1e-9
 }
@@ -76,7 +79,13 @@ impl Network {
     }
 
     /// Starts a flow.
-    pub(super) fn start(&mut self, now: Nanos, request: ReqId, uses: Rc<Vec<(u32, f64)>>, bytes: f64) {
+    pub(super) fn start(
+        &mut self,
+        now: Nanos,
+        request: ReqId,
+        uses: Rc<Vec<(u32, f64)>>,
+        bytes: f64,
+    ) {
         self.advance(now);
         self.sent += bytes;
         self.flows.push(Flow {

@@ -13,7 +13,10 @@ use std::sync::atomic::AtomicBool;
 
 /// The worked example's design: 0 is 1P1D, 1 is co-located.
 fn design(index: usize) -> Design {
-    example("pdd-vs-colocated").unwrap().designs.swap_remove(index)
+    example("pdd-vs-colocated")
+        .unwrap()
+        .designs
+        .swap_remove(index)
 }
 
 fn plan_of(design: &Design, workload: &Workload) -> Arc<Plan> {
@@ -61,7 +64,12 @@ fn single(tp: u32, blocks: Option<u64>) -> Design {
     let mut design = design(1);
     let pool = &mut design.pools[0];
     pool.gpus = vec![format!("n0/0/0-{}", tp - 1).parse().unwrap()];
-    pool.layout = Layout { tp, pp: 1, dp: 1, ep: tp };
+    pool.layout = Layout {
+        tp,
+        pp: 1,
+        dp: 1,
+        ep: tp,
+    };
     pool.engine.num_gpu_blocks = blocks;
     design
 }
@@ -78,11 +86,25 @@ fn one_request_takes_exactly_the_sum_of_its_steps() {
         &scenario.fidelity,
     );
     let mut ns = |lane: LaneShape<'_>| pricer.stage(0, &[lane]).total.div_ceil(1000);
-    let prompt = [Chunk { tokens: 1000, context: 0 }];
-    let ttft = ns(LaneShape { chunks: &prompt, sampled: 1, ..LaneShape::default() });
+    let prompt = [Chunk {
+        tokens: 1000,
+        context: 0,
+    }];
+    let ttft = ns(LaneShape {
+        chunks: &prompt,
+        sampled: 1,
+        ..LaneShape::default()
+    });
     // Three more tokens; the first decode sees 1,001 tokens.
     let decodes: u64 = (1001..1004)
-        .map(|context| ns(LaneShape { decodes: 1, context, chunks: &[], sampled: 1 }))
+        .map(|context| {
+            ns(LaneShape {
+                decodes: 1,
+                context,
+                chunks: &[],
+                sampled: 1,
+            })
+        })
         .sum();
     assert!((summary.ttft_s.mean - ttft as f64 * 1e-9).abs() < 1e-12);
     assert!((summary.e2e_s.mean - (ttft + decodes) as f64 * 1e-9).abs() < 1e-12);
@@ -100,7 +122,11 @@ fn a_prompt_over_the_budget_is_cut_in_chunks() {
 
 #[test]
 fn one_output_token_has_no_tpot() {
-    let summary = go(&scenario(&single(4, None), closed(100, 1, 20), Load::Concurrency(4)));
+    let summary = go(&scenario(
+        &single(4, None),
+        closed(100, 1, 20),
+        Load::Concurrency(4),
+    ));
     assert_eq!(summary.requests.completed, 20);
     assert_eq!(summary.tpot_s.count, 0);
     assert!(summary.ttft_s.mean > 0.0);
@@ -113,7 +139,11 @@ fn one_output_token_has_no_tpot() {
 fn preempted_requests_are_recomputed_not_lost() {
     // 8 requests of 256 + 256 tokens on 160 blocks of 16: not all fit, some must give way. The
     // reference simulator loses five of them.
-    let scenario = scenario(&single(1, Some(160)), closed(256, 256, 8), Load::Concurrency(8));
+    let scenario = scenario(
+        &single(1, Some(160)),
+        closed(256, 256, 8),
+        Load::Concurrency(8),
+    );
     let summary = go(&scenario);
     assert_eq!(summary.requests.completed, 8);
     assert!(summary.work.preemptions > 0);
@@ -125,7 +155,11 @@ fn preempted_requests_are_recomputed_not_lost() {
 #[test]
 fn four_blocks_still_serve_everyone() {
     // cases.md T32: a cache of 4 blocks; two requests of 30 tokens can't both be there.
-    let summary = go(&scenario(&single(1, Some(4)), closed(20, 30, 6), Load::Concurrency(3)));
+    let summary = go(&scenario(
+        &single(1, Some(4)),
+        closed(20, 30, 6),
+        Load::Concurrency(3),
+    ));
     assert_eq!(summary.requests.completed, 6);
     assert!(summary.work.preemptions > 0);
     assert!(summary.itl_s.count >= 6 * 29);
@@ -143,8 +177,15 @@ fn a_request_that_never_fits_is_refused_and_counted() {
 #[test]
 fn equal_seeds_give_equal_bytes() {
     let workload = Workload {
-        input: Length::LogNormal { mean: Tokens::new(800), cv: 1.0, max: Tokens::new(4000) },
-        output: Length::Uniform { min: Tokens::new(1), max: Tokens::new(200) },
+        input: Length::LogNormal {
+            mean: Tokens::new(800),
+            cv: 1.0,
+            max: Tokens::new(4000),
+        },
+        output: Length::Uniform {
+            min: Tokens::new(1),
+            max: Tokens::new(200),
+        },
         ..Workload::fixed(1, 1, 300)
     };
     let scenario = scenario(&design(0), workload, Load::Rate(30.0));
@@ -167,20 +208,38 @@ fn lanes_share_the_load() {
     // DP-attention over two lanes: arrivals one at a time must use both (the reference simulator
     // uses one).
     let mut lanes = single(2, None);
-    lanes.pools[0].layout = Layout { tp: 1, pp: 1, dp: 2, ep: 2 };
-    let two = go(&scenario(&lanes, Workload::fixed(512, 64, 40), Load::Rate(20.0)));
+    lanes.pools[0].layout = Layout {
+        tp: 1,
+        pp: 1,
+        dp: 2,
+        ep: 2,
+    };
+    let two = go(&scenario(
+        &lanes,
+        Workload::fixed(512, 64, 40),
+        Load::Rate(20.0),
+    ));
     assert_eq!(two.requests.completed, 40);
     lanes.pools[0].engine.max_num_seqs = 1;
     lanes.pools[0].engine.max_num_batched_tokens = 4096;
     let closed = go(&scenario(&lanes, closed(512, 64, 40), Load::Concurrency(2)));
     // With one sequence per lane, two in flight finish in pairs: half the steps of one lane.
-    assert!(closed.work.steps <= 40 / 2 * 64 + 64, "{}", closed.work.steps);
+    assert!(
+        closed.work.steps <= 40 / 2 * 64 + 64,
+        "{}",
+        closed.work.steps
+    );
 }
 
 #[test]
 fn pipeline_stages_overlap() {
     let mut piped = single(2, None);
-    piped.pools[0].layout = Layout { tp: 1, pp: 2, dp: 1, ep: 1 };
+    piped.pools[0].layout = Layout {
+        tp: 1,
+        pp: 2,
+        dp: 1,
+        ep: 1,
+    };
     let one = go(&scenario(&piped, closed(256, 64, 16), Load::Concurrency(1)));
     let two = go(&scenario(&piped, closed(256, 64, 16), Load::Concurrency(2)));
     // Two micro-batches keep both stages busy: nearly twice the throughput of one.
@@ -213,7 +272,9 @@ fn fewer_or_slower_links_are_not_faster() {
         let mut split = design(0);
         split.cluster.links[0].count = links;
         split.cluster.links[0].rate = rate.parse().unwrap();
-        go(&scenario(&split, workload.clone(), Load::Rate(25.0))).ttft_s.mean
+        go(&scenario(&split, workload.clone(), Load::Rate(25.0)))
+            .ttft_s
+            .mean
     };
     let full = ttft(8, "400 Gb/s");
     assert!(ttft(4, "400 Gb/s") > full);
@@ -228,7 +289,11 @@ fn decode_admits_only_into_free_blocks() {
         // 2,048 + 64 tokens take 132 blocks: one request at a time per decode replica.
         pool.engine.num_gpu_blocks = Some(140);
     }
-    let summary = go(&scenario(&split, Workload::fixed(2048, 64, 40), Load::Rate(50.0)));
+    let summary = go(&scenario(
+        &split,
+        Workload::fixed(2048, 64, 40),
+        Load::Rate(50.0),
+    ));
     assert_eq!(summary.requests.completed, 40);
     let (_, peak) = &summary.kv_peak[1];
     assert!(*peak <= 1.0 && *peak > 0.9, "{peak}");
@@ -241,16 +306,27 @@ fn overload_is_called_saturated_and_light_load_is_not() {
     assert!(!light.saturated);
     assert_eq!(light.window.kind, "steady");
     // Little's law inside the steady window: what arrives leaves.
-    assert!((light.requests_per_s / 20.0 - 1.0).abs() < 0.1, "{}", light.requests_per_s);
+    assert!(
+        (light.requests_per_s / 20.0 - 1.0).abs() < 0.1,
+        "{}",
+        light.requests_per_s
+    );
     let heavy = go(&scenario(&design(1), workload, Load::Rate(2000.0)));
     assert!(heavy.saturated);
 }
 
 #[test]
 fn a_cancelled_run_stops() {
-    let scenario = scenario(&design(1), Workload::fixed(2048, 512, 100_000), Load::Rate(100.0));
+    let scenario = scenario(
+        &design(1),
+        Workload::fixed(2048, 512, 100_000),
+        Load::Rate(100.0),
+    );
     let cancel = AtomicBool::new(true);
-    assert_eq!(run(&scenario, Control { cancel: &cancel }), Err(SimError::Cancelled));
+    assert_eq!(
+        run(&scenario, Control { cancel: &cancel }),
+        Err(SimError::Cancelled)
+    );
 }
 
 #[test]
@@ -258,8 +334,13 @@ fn more_load_never_gives_a_lower_mean_latency_over_seeds() {
     let mean = |rate: f64| {
         (1..=4)
             .map(|seed| {
-                let workload = Workload { seed, ..Workload::fixed(1024, 64, 400) };
-                go(&scenario(&design(1), workload, Load::Rate(rate))).e2e_s.mean
+                let workload = Workload {
+                    seed,
+                    ..Workload::fixed(1024, 64, 400)
+                };
+                go(&scenario(&design(1), workload, Load::Rate(rate)))
+                    .e2e_s
+                    .mean
             })
             .sum::<f64>()
     };
@@ -269,12 +350,60 @@ fn more_load_never_gives_a_lower_mean_latency_over_seeds() {
 
 fn any_layout() -> impl Strategy<Value = (Layout, u32)> {
     prop_oneof![
-        Just((Layout { tp: 1, pp: 1, dp: 1, ep: 1 }, 2)),
-        Just((Layout { tp: 2, pp: 1, dp: 1, ep: 2 }, 2)),
-        Just((Layout { tp: 1, pp: 2, dp: 1, ep: 1 }, 4)),
-        Just((Layout { tp: 1, pp: 1, dp: 2, ep: 2 }, 4)),
-        Just((Layout { tp: 2, pp: 2, dp: 2, ep: 4 }, 8)),
-        Just((Layout { tp: 1, pp: 3, dp: 1, ep: 1 }, 6)),
+        Just((
+            Layout {
+                tp: 1,
+                pp: 1,
+                dp: 1,
+                ep: 1
+            },
+            2
+        )),
+        Just((
+            Layout {
+                tp: 2,
+                pp: 1,
+                dp: 1,
+                ep: 2
+            },
+            2
+        )),
+        Just((
+            Layout {
+                tp: 1,
+                pp: 2,
+                dp: 1,
+                ep: 1
+            },
+            4
+        )),
+        Just((
+            Layout {
+                tp: 1,
+                pp: 1,
+                dp: 2,
+                ep: 2
+            },
+            4
+        )),
+        Just((
+            Layout {
+                tp: 2,
+                pp: 2,
+                dp: 2,
+                ep: 4
+            },
+            8
+        )),
+        Just((
+            Layout {
+                tp: 1,
+                pp: 3,
+                dp: 1,
+                ep: 1
+            },
+            6
+        )),
     ]
 }
 

@@ -238,7 +238,12 @@ mod tests {
 
     #[test]
     fn three_digits_are_enough() {
-        for (value, rounded) in [(1234.5, 1230.0), (0.012_345, 0.0123), (9.996, 10.0), (0.0, 0.0)] {
+        for (value, rounded) in [
+            (1234.5, 1230.0),
+            (0.012_345, 0.0123),
+            (9.996, 10.0),
+            (0.0, 0.0),
+        ] {
             assert!((round_to_3(value) - rounded).abs() < 1e-12, "{value}");
         }
     }

@@ -102,8 +102,7 @@ pub(super) fn number_and_scale(
     let end = number_end(body);
     let (number, unit) = body.split_at(end);
     let value: f64 = number.parse().map_err(|_| {
-        if body.to_ascii_lowercase().starts_with("nan")
-            || body.to_ascii_lowercase().contains("inf")
+        if body.to_ascii_lowercase().starts_with("nan") || body.to_ascii_lowercase().contains("inf")
         {
             UnitError::OutOfRange { text: shown() }
         } else {

@@ -32,7 +32,10 @@ fn prints_as_people_write() {
     }
     assert_eq!("1.3 us".parse::<Seconds>().unwrap().to_string(), "1.3 us");
     assert_eq!("700 W".parse::<Watts>().unwrap().to_string(), "700 W");
-    assert_eq!("$2/h".parse::<DollarsPerHour>().unwrap().to_string(), "2 $/h");
+    assert_eq!(
+        "$2/h".parse::<DollarsPerHour>().unwrap().to_string(),
+        "2 $/h"
+    );
     assert_eq!("2048".parse::<Tokens>().unwrap().to_string(), "2048");
 }
 
@@ -56,14 +59,38 @@ fn decimal_comma_is_refused_with_the_right_spelling() {
 #[test]
 fn refusals_name_what_is_wrong() {
     assert!(matches!("".parse::<Bytes>(), Err(UnitError::Empty { .. })));
-    assert!(matches!("80".parse::<Bytes>(), Err(UnitError::MissingUnit { .. })));
-    assert!(matches!("80 Gb".parse::<Bytes>(), Err(UnitError::UnknownUnit { .. })));
-    assert!(matches!("-1 GB".parse::<Bytes>(), Err(UnitError::Negative { .. })));
-    assert!(matches!("NaN W".parse::<Watts>(), Err(UnitError::OutOfRange { .. })));
-    assert!(matches!("inf W".parse::<Watts>(), Err(UnitError::OutOfRange { .. })));
-    assert!(matches!("1e400 W".parse::<Watts>(), Err(UnitError::OutOfRange { .. })));
-    assert!(matches!("1.5 B".parse::<Bytes>(), Err(UnitError::NotWhole { .. })));
-    assert!(matches!("fast".parse::<ByteRate>(), Err(UnitError::NotANumber { .. })));
+    assert!(matches!(
+        "80".parse::<Bytes>(),
+        Err(UnitError::MissingUnit { .. })
+    ));
+    assert!(matches!(
+        "80 Gb".parse::<Bytes>(),
+        Err(UnitError::UnknownUnit { .. })
+    ));
+    assert!(matches!(
+        "-1 GB".parse::<Bytes>(),
+        Err(UnitError::Negative { .. })
+    ));
+    assert!(matches!(
+        "NaN W".parse::<Watts>(),
+        Err(UnitError::OutOfRange { .. })
+    ));
+    assert!(matches!(
+        "inf W".parse::<Watts>(),
+        Err(UnitError::OutOfRange { .. })
+    ));
+    assert!(matches!(
+        "1e400 W".parse::<Watts>(),
+        Err(UnitError::OutOfRange { .. })
+    ));
+    assert!(matches!(
+        "1.5 B".parse::<Bytes>(),
+        Err(UnitError::NotWhole { .. })
+    ));
+    assert!(matches!(
+        "fast".parse::<ByteRate>(),
+        Err(UnitError::NotANumber { .. })
+    ));
     assert!("9".repeat(1000).parse::<Bytes>().is_err());
 }
 

@@ -1,1 +1,8 @@
-fn main(){}
+//! Whole-program stories: the walls of the house, the command line through the real binary, and
+//! the window by pointer events.
+
+mod bad_input;
+mod command_line;
+mod layers;
+mod replay;
+mod support;

@@ -73,7 +73,11 @@ fn saturated_points_are_marked_and_do_not_flatten_the_rest() {
     let (figure, table) = curve_figure(&series, &look()).unwrap();
     let ttft = &figure.panels[0];
     assert_eq!(ttft.series[0].muted, [false, false, true]);
-    assert_eq!(ttft.y.range, Some([0.0, 575.0]), "the 500 ms limit stays in view");
+    assert_eq!(
+        ttft.y.range,
+        Some([0.0, 575.0]),
+        "the 500 ms limit stays in view"
+    );
     assert_eq!(ttft.marks.len(), 1);
     assert_eq!(figure.muted_means.as_deref(), Some("saturated"));
     assert_eq!(table.rows().len(), 3);

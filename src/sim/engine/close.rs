@@ -40,7 +40,9 @@ impl Engine<'_> {
         }
         for replica in &self.replicas {
             for lane in &replica.lanes {
-                if lane.free_blocks() != lane.blocks() || lane.running() != 0 || lane.outstanding != 0
+                if lane.free_blocks() != lane.blocks()
+                    || lane.running() != 0
+                    || lane.outstanding != 0
                 {
                     return broken(format!(
                         "{} of {} blocks free, {} requests running",

@@ -156,7 +156,9 @@ impl Engine<'_> {
             return;
         }
         let handoff = match after {
-            After::Handoff(targets, first_token) if !done => Some((Rc::clone(targets), *first_token)),
+            After::Handoff(targets, first_token) if !done => {
+                Some((Rc::clone(targets), *first_token))
+            }
             After::Handoff(..) | After::Decode => None,
         };
         match handoff {
@@ -294,7 +296,10 @@ impl Engine<'_> {
 
     fn find_route(&mut self, from: (u32, u32), to: (u32, u32)) -> Option<Route> {
         let plan = self.plan;
-        let (source, target) = (&self.replicas[from.0 as usize], &self.replicas[to.0 as usize]);
+        let (source, target) = (
+            &self.replicas[from.0 as usize],
+            &self.replicas[to.0 as usize],
+        );
         let shape = kv_transfer(
             &mut self.router,
             &plan.model,
