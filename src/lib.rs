@@ -7,6 +7,7 @@
 //! `report`; `project` (documents) and `jobs` (background work) beside them; `app` (the window) and
 //! `cli` on top. `ARCHITECTURE.md` walks the house.
 
+pub mod app;
 pub mod catalog;
 pub mod cli;
 pub mod cluster;

@@ -1,0 +1,303 @@
+//! Reading and writing files without ever holding the window up: everything that touches a disk or
+//! waits for the system's file dialog runs on a named thread and reports over a channel.
+
+use crate::model::{Imported, import_config};
+use crate::project::{self, Project};
+use crate::report::{Figure, Table, write_figure};
+use crate::workload::{Trace, TraceFile, read_trace};
+use eframe::egui;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+/// End of a project's file name.
+pub const EXTENSION: &str = "frontier.ron";
+/// Largest `config.json` read.
+const MAX_CONFIG_BYTES: u64 = 4 << 20;
+/// A system dialog that "was cancelled" faster than anybody can was never shown: rfd reports a
+/// missing portal like a press of Cancel.
+const NEVER_SHOWN: Duration = Duration::from_millis(250);
+
+/// What a path is wanted for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// A project to open.
+    Open,
+    /// Where to save the project.
+    Save,
+    /// A model's `config.json`.
+    Model,
+    /// Where to write a plot (its name without ending).
+    Export,
+    /// A trace of requests.
+    Trace,
+}
+
+impl Purpose {
+    /// Heading of the dialog.
+    #[must_use]
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Open => "Open a project",
+            Self::Save => "Save the project",
+            Self::Model => "Import a model's config.json",
+            Self::Export => "Export the plot",
+            Self::Trace => "Choose a trace",
+        }
+    }
+
+    /// Word on the button.
+    #[must_use]
+    pub const fn verb(self) -> &'static str {
+        match self {
+            Self::Open => "Open",
+            Self::Save => "Save",
+            Self::Model => "Import",
+            Self::Export => "Export",
+            Self::Trace => "Choose",
+        }
+    }
+
+    /// Whether the file must exist already.
+    #[must_use]
+    pub const fn reads(self) -> bool {
+        matches!(self, Self::Open | Self::Model | Self::Trace)
+    }
+}
+
+/// Something to do with a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileTask {
+    /// Ask the system's dialog for a path.
+    Ask(Purpose),
+    /// Ask for a path in a text field.
+    Type(Purpose),
+    /// The path is known.
+    Chosen(Purpose, PathBuf),
+}
+
+/// What a thread reports.
+pub enum FileNews {
+    /// The system's dialog was closed; none: cancelled.
+    Picked(Purpose, Option<PathBuf>),
+    /// The system's dialog could not be shown.
+    NoDialog(Purpose),
+    /// A project was read.
+    Opened(PathBuf, Result<Box<Project>, String>),
+    /// A project was written.
+    Saved(PathBuf, Arc<Project>, Result<(), String>),
+    /// A model was read.
+    Model(PathBuf, Result<Box<Imported>, String>),
+    /// A plot was written, into these files.
+    Exported(PathBuf, Result<Vec<PathBuf>, String>),
+    /// A trace was read.
+    Trace(TraceFile, Result<Arc<Trace>, String>),
+}
+
+/// The threads.
+pub struct Files {
+    sender: Sender<FileNews>,
+    receiver: Receiver<FileNews>,
+    ctx: egui::Context,
+}
+
+impl Files {
+    /// Wakes the given window when there is news.
+    #[must_use]
+    pub fn new(ctx: egui::Context) -> Self {
+        let (sender, receiver) = channel();
+        Self {
+            sender,
+            receiver,
+            ctx,
+        }
+    }
+
+    /// The window that is woken.
+    #[must_use]
+    pub const fn ctx(&self) -> &egui::Context {
+        &self.ctx
+    }
+
+    /// What has happened since last asked.
+    pub fn poll(&mut self) -> Vec<FileNews> {
+        self.receiver.try_iter().collect()
+    }
+
+    /// Shows the system's dialog.
+    pub fn ask(&self, purpose: Purpose, start: Option<PathBuf>, name: &str) {
+        let dialog = dialog(purpose, start, name);
+        self.work("file-dialog", move || {
+            let asked = Instant::now();
+            let picked = if purpose.reads() {
+                dialog.pick_file()
+            } else {
+                dialog.save_file()
+            };
+            if picked.is_none() && asked.elapsed() < NEVER_SHOWN {
+                FileNews::NoDialog(purpose)
+            } else {
+                FileNews::Picked(purpose, picked)
+            }
+        });
+    }
+
+    /// Reads a project.
+    pub fn open(&self, path: PathBuf) {
+        self.work("open-project", move || {
+            let read = project::load(&path)
+                .map(Box::new)
+                .map_err(|error| error.to_string());
+            FileNews::Opened(path, read)
+        });
+    }
+
+    /// Writes a project.
+    pub fn save(&self, path: PathBuf, project: Arc<Project>) {
+        self.work("save-project", move || {
+            let written = project::save(&path, &project).map_err(|error| error.to_string());
+            FileNews::Saved(path, project, written)
+        });
+    }
+
+    /// Reads a model.
+    pub fn import_model(&self, path: PathBuf) {
+        self.work("import-model", move || {
+            let read = read_config(&path).map(Box::new);
+            FileNews::Model(path, read)
+        });
+    }
+
+    /// Writes a figure and its numbers; `path` without ending names all files.
+    pub fn export(&self, path: PathBuf, figure: Figure, table: Table) {
+        self.work("export-plot", move || {
+            let written = export(&path, &figure, &table);
+            FileNews::Exported(path, written)
+        });
+    }
+
+    /// Reads a trace; a relative path starts where the document is.
+    pub fn read_trace(&self, file: TraceFile, document: Option<PathBuf>) {
+        self.work("read-trace", move || {
+            let path = match &document {
+                Some(document) => project::resolve(document, &file.path),
+                None => PathBuf::from(&file.path),
+            };
+            let read = read_trace(&path, file.columns.as_ref())
+                .map(Arc::new)
+                .map_err(|error| error.to_string());
+            FileNews::Trace(file, read)
+        });
+    }
+
+    fn work(&self, name: &str, job: impl FnOnce() -> FileNews + Send + 'static) {
+        let (sender, ctx) = (self.sender.clone(), self.ctx.clone());
+        let work = move || {
+            // The window may be gone by now; then nobody is left to tell.
+            if sender.send(job()).is_ok() {
+                ctx.request_repaint();
+            }
+        };
+        let started = std::thread::Builder::new()
+            .name(name.to_owned())
+            .spawn(work);
+        // Without a thread the job was dropped; the next attempt will say so again.
+        drop(started);
+    }
+}
+
+fn dialog(purpose: Purpose, start: Option<PathBuf>, name: &str) -> rfd::FileDialog {
+    let mut dialog = rfd::FileDialog::new().set_title(purpose.title());
+    dialog = match purpose {
+        Purpose::Open => dialog.add_filter("Projects (*.frontier.ron)", &["ron"]),
+        Purpose::Save => dialog
+            .add_filter("Projects (*.frontier.ron)", &["ron"])
+            .set_file_name(name),
+        Purpose::Model => dialog.add_filter("Model configuration", &["json"]),
+        Purpose::Export => dialog.set_file_name(name),
+        Purpose::Trace => dialog.add_filter("Tables", &["csv"]),
+    };
+    match start {
+        Some(folder) => dialog.set_directory(folder),
+        None => dialog,
+    }
+}
+
+/// The path with the ending every project has.
+#[must_use]
+pub fn with_extension(path: &Path) -> PathBuf {
+    let name = path.file_name().map(|n| n.to_string_lossy().into_owned());
+    match name {
+        Some(name) if !name.ends_with(".ron") => path.with_file_name(format!("{name}.{EXTENSION}")),
+        _ => path.to_owned(),
+    }
+}
+
+/// A typed path: quotes of a copied one removed, `~` replaced by the home folder.
+#[must_use]
+pub fn typed_path(text: &str) -> PathBuf {
+    let text = text.trim().trim_matches(['"', '\'']);
+    let text = text.strip_prefix("file://").unwrap_or(text);
+    if let Some(rest) = text.strip_prefix("~/")
+        && let Some(home) = std::env::var_os("HOME")
+    {
+        return PathBuf::from(home).join(rest);
+    }
+    PathBuf::from(text)
+}
+
+fn read_config(path: &Path) -> Result<Imported, String> {
+    let size = std::fs::metadata(path).map_err(|e| e.to_string())?.len();
+    if size > MAX_CONFIG_BYTES {
+        return Err(format!(
+            "the file has {size} bytes; a config.json has a few thousand"
+        ));
+    }
+    let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
+    // `…/Qwen3-8B/config.json` is best called by its folder.
+    let is_config = path.file_stem().is_some_and(|stem| stem == "config");
+    let named = if is_config { path.parent() } else { Some(path) };
+    let name = named
+        .and_then(Path::file_stem)
+        .map_or_else(|| "model".to_owned(), |s| s.to_string_lossy().into_owned());
+    import_config(&text, &name).map_err(|error| error.to_string())
+}
+
+fn export(path: &Path, figure: &Figure, table: &Table) -> Result<Vec<PathBuf>, String> {
+    let known = |end: &std::ffi::OsStr| ["png", "svg", "csv"].iter().any(|e| end == *e);
+    let bare = match path.extension() {
+        Some(end) if known(end) => path.with_extension(""),
+        _ => path.to_owned(),
+    };
+    let stem = bare
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .ok_or("name a file, such as “curve”")?;
+    let folder = match bare.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    };
+    write_figure(&folder, &stem, figure, table)
+        .map(|written| vec![written.png, written.svg, written.csv])
+        .map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_get_the_ending_once() {
+        assert_eq!(
+            with_extension(Path::new("/a/b")),
+            Path::new("/a/b.frontier.ron")
+        );
+        assert_eq!(
+            with_extension(Path::new("/a/b.frontier.ron")),
+            Path::new("/a/b.frontier.ron")
+        );
+        assert_eq!(typed_path(" \"/a b/c\" "), Path::new("/a b/c"));
+        assert_eq!(typed_path("file:///a/b"), Path::new("/a/b"));
+    }
+}

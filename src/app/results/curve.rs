@@ -1,0 +1,151 @@
+//! Three small plots side by side: TTFT, TPOT and throughput per GPU against load, all designs
+//! overlaid in the colour, dash and marker that exports use too.
+
+use super::plot::{Curve, PlotSpec, plot_ui};
+use super::{Hovered, ResultsView, Shown, empty_ui, what_to_do};
+use crate::app::command::{Action, Actions};
+use crate::app::outcome::Freshness;
+use crate::app::theme::space;
+use crate::app::widgets::marker;
+use crate::app::{starter, style};
+use crate::report::palette;
+use crate::study::{Metric, load_value, provenance_line};
+use eframe::egui::{self, Button, Label, RichText, Sense, Ui, vec2};
+
+pub(super) fn curve_ui(
+    ui: &mut Ui,
+    view: &mut ResultsView,
+    shown: &Shown<'_>,
+    actions: &mut Actions,
+) {
+    let theme = shown.theme();
+    if shown.lines.iter().all(|line| line.points.is_empty()) {
+        let (title, words) = what_to_do(shown);
+        empty_ui(ui, theme, &title, &words);
+        return;
+    }
+    legend_ui(ui, shown, actions);
+    let footer = 20.0;
+    let height = (ui.available_height() - footer - space::XS).max(80.0);
+    let gap = 14.0;
+    let width = ((ui.available_width() - 2.0 * gap) / 3.0).max(120.0);
+    let mut hovered = None;
+    ui.horizontal_top(|ui| {
+        ui.spacing_mut().item_spacing.x = gap;
+        for metric in Metric::ALL {
+            let spec = spec(metric, view, shown);
+            if let Some(found) = plot_ui(ui, &spec, vec2(width, height), view.hovered) {
+                hovered = Some(found);
+            }
+        }
+    });
+    if view.hovered != hovered {
+        view.hovered = hovered;
+        // The other plots mark the same point.
+        ui.ctx().request_repaint();
+    }
+    footnote_ui(ui, shown);
+}
+
+fn spec<'a>(metric: Metric, view: &ResultsView, shown: &'a Shown<'a>) -> PlotSpec<'a> {
+    let statistic = view.statistic(shown.project());
+    let theme = shown.theme();
+    let curves = shown
+        .lines
+        .iter()
+        .filter(|line| !line.points.is_empty())
+        .map(|line| Curve {
+            index: line.index,
+            name: &line.design.name,
+            color: style::design_color(theme, line.index),
+            look: palette::series(line.index),
+            points: line
+                .points
+                .iter()
+                .map(|p| [load_value(p.load), metric.of(&p.summary, statistic)])
+                .collect(),
+            runs: line.points,
+            freshness: line.freshness,
+        })
+        .collect();
+    PlotSpec {
+        metric,
+        statistic,
+        load: shown.load_kind(),
+        limit: metric.limit(&shown.project().slo),
+        theme,
+        curves,
+    }
+}
+
+/// Designs by colour, dash and marker; a click brings one into view.
+fn legend_ui(ui: &mut Ui, shown: &Shown<'_>, actions: &mut Actions) {
+    let theme = shown.theme();
+    ui.horizontal(|ui| {
+        ui.set_min_height(20.0);
+        ui.spacing_mut().item_spacing.x = space::XS;
+        for line in &shown.lines {
+            let color = style::design_color(theme, line.index);
+            let look = palette::series(line.index);
+            let (rect, _) = ui.allocate_exact_size(vec2(26.0, 14.0), Sense::hover());
+            let ends = [rect.left_center(), rect.right_center()];
+            super::plot::dashed(
+                ui.painter(),
+                &ends,
+                look.dash,
+                egui::Stroke::new(1.8, color),
+            );
+            ui.painter()
+                .add(marker(look.marker, rect.center(), 3.5, color, None));
+            let words = format!("{} {}", starter::letter(line.index), line.design.name);
+            let mut text = RichText::new(words).color(theme.text);
+            if line.design.id == shown.inspected.design.id {
+                text = text.family(style::medium());
+            }
+            if ui.add(Button::new(text).frame(false)).clicked() {
+                actions.push(Action::Show(line.design.id.clone()));
+            }
+            let note = match line.freshness {
+                _ if line.points.is_empty() => "not run",
+                Freshness::Fine => "",
+                Freshness::Coarse => "coarse",
+                Freshness::Stale => "edited since",
+            };
+            if !note.is_empty() {
+                ui.label(RichText::new(note).small().color(theme.text_muted));
+            }
+            ui.add_space(space::M);
+        }
+        let saturated = shown
+            .lines
+            .iter()
+            .any(|l| l.points.iter().any(|p| p.summary.saturated));
+        if saturated {
+            let (rect, _) = ui.allocate_exact_size(vec2(12.0, 14.0), Sense::hover());
+            ui.painter().add(marker(
+                crate::report::Marker::Circle,
+                rect.center(),
+                3.5,
+                theme.text_muted,
+                Some(theme.panel),
+            ));
+            ui.label(RichText::new("saturated").small().color(theme.text_muted))
+                .on_hover_text("More load than the design serves: queues grow all through the run");
+        }
+    });
+}
+
+/// Fidelity, engine, error band, window and seed.
+fn footnote_ui(ui: &mut Ui, shown: &Shown<'_>) {
+    let mut runs = shown.lines.iter().flat_map(|l| l.points.last());
+    let words = runs
+        .next()
+        .map(|point| provenance_line(&point.summary))
+        .unwrap_or_default();
+    ui.add(Label::new(RichText::new(words).small().color(shown.theme().text_muted)).truncate());
+}
+
+/// Keeps `Hovered` meaningful when curves shrink.
+pub(super) fn is_on(hovered: Option<Hovered>, design: usize, point: usize) -> bool {
+    hovered.is_some_and(|h| h.design == design && h.point == point)
+}

@@ -1,0 +1,378 @@
+//! One small plot: curves with dashes and markers, the limit as a line, the nearest point on hover.
+
+use super::Hovered;
+use super::curve::is_on;
+use crate::app::outcome::Freshness;
+use crate::app::style;
+use crate::app::theme::Theme;
+use crate::app::widgets::marker;
+use crate::jobs::CurvePoint;
+use crate::report::Dash;
+use crate::report::palette::SeriesLook;
+use crate::report::ticks::{linear, nice_step};
+use crate::study::{LoadKind, Metric, Statistic, axis_top};
+use eframe::egui::{
+    self, Color32, FontId, Painter, Pos2, Response, RichText, Shape, Stroke, Ui, Vec2,
+};
+use egui_plot::{AxisHints, GridMark, HPlacement, Plot, PlotPoint, PlotTransform};
+use std::ops::RangeInclusive;
+
+/// How far from a point the pointer may be to be told about it, points of the screen.
+const REACH: f32 = 26.0;
+
+/// One design's curve in one plot.
+pub(super) struct Curve<'a> {
+    pub(super) index: usize,
+    pub(super) name: &'a str,
+    pub(super) color: Color32,
+    pub(super) look: SeriesLook,
+    pub(super) points: Vec<[f64; 2]>,
+    pub(super) runs: &'a [CurvePoint],
+    pub(super) freshness: Freshness,
+}
+
+/// One plot.
+pub(super) struct PlotSpec<'a> {
+    pub(super) metric: Metric,
+    pub(super) statistic: Statistic,
+    pub(super) load: LoadKind,
+    pub(super) limit: Option<f64>,
+    pub(super) theme: &'a Theme,
+    pub(super) curves: Vec<Curve<'a>>,
+}
+
+/// Draws it; the point under the pointer.
+pub(super) fn plot_ui(
+    ui: &mut Ui,
+    spec: &PlotSpec<'_>,
+    size: Vec2,
+    hovered: Option<Hovered>,
+) -> Option<Hovered> {
+    let theme = spec.theme;
+    ui.allocate_ui(size, |ui| {
+        ui.vertical(|ui| {
+            ui.set_width(size.x);
+            ui.spacing_mut().item_spacing.y = 2.0;
+            ui.horizontal(|ui| {
+                ui.spacing_mut().item_spacing.x = 4.0;
+                ui.label(
+                    RichText::new(spec.metric.name(spec.statistic))
+                        .family(style::medium())
+                        .color(theme.text),
+                );
+                ui.label(
+                    RichText::new(spec.metric.unit())
+                        .small()
+                        .color(theme.text_muted),
+                );
+            });
+            let (x, y) = bounds(spec);
+            let axis = |hints: AxisHints<'static>| {
+                hints
+                    .tick_label_color(theme.text_muted)
+                    .tick_label_font(FontId::proportional(crate::app::theme::text::SMALL))
+            };
+            let unit = spec.load.unit();
+            let x_label = if unit.is_empty() {
+                spec.load.name().to_owned()
+            } else {
+                format!("{} ({unit})", spec.load.name())
+            };
+            let x_label = RichText::new(x_label).small().color(theme.text_muted);
+            let plot = Plot::new(("results", spec.metric.name(Statistic::Mean)))
+                .allow_drag(false)
+                .allow_zoom(false)
+                .allow_scroll(false)
+                .allow_boxed_zoom(false)
+                .allow_axis_zoom_drag(false)
+                .allow_double_click_reset(false)
+                .show_background(false)
+                .show_crosshair(false)
+                .label_formatter(|_| None)
+                .grid_color(theme.line.gamma_multiply(0.6))
+                .grid_spacing(8.0..=9.0)
+                .x_grid_spacer(|input| marks(input.bounds, 5))
+                .y_grid_spacer(|input| marks(input.bounds, 5))
+                .custom_x_axes(vec![axis(
+                    AxisHints::new_x().label(x_label).label_spacing(16.0..=24.0),
+                )])
+                .custom_y_axes(vec![axis(
+                    AxisHints::new_y()
+                        .placement(HPlacement::Left)
+                        .min_thickness(38.0)
+                        .label_spacing(12.0..=16.0)
+                        .formatter(|mark, _| short(mark.value)),
+                )])
+                .height(ui.available_height())
+                .width(size.x);
+            let shown = plot.show(ui, |plot| {
+                plot.set_plot_bounds_x(x);
+                plot.set_plot_bounds_y(y);
+            });
+            let painter = ui.painter().with_clip_rect(shown.response.rect);
+            let to_screen = &shown.transform;
+            draw_frame(&painter, &shown.transform, theme);
+            draw_limit(&painter, to_screen, spec);
+            for curve in &spec.curves {
+                draw_curve(&painter, to_screen, curve, spec, hovered);
+            }
+            let found = nearest(&shown.response, to_screen, spec);
+            if let Some(found) = found {
+                tooltip(shown.response, spec, found);
+            }
+            found
+        })
+        .inner
+    })
+    .inner
+}
+
+/// Round values across an axis, as exports have them.
+fn marks((low, high): (f64, f64), count: usize) -> Vec<GridMark> {
+    let step_size = nice_step(high - low, count);
+    linear(low, high, count)
+        .into_iter()
+        .map(|tick| GridMark {
+            value: tick.value,
+            step_size,
+        })
+        .collect()
+}
+
+/// From zero; the top leaves out saturated points that would flatten the rest.
+fn bounds(spec: &PlotSpec<'_>) -> (RangeInclusive<f64>, RangeInclusive<f64>) {
+    let all = || {
+        spec.curves
+            .iter()
+            .flat_map(|c| c.points.iter().zip(c.runs))
+            .filter(|(p, _)| p[1].is_finite())
+    };
+    let right = all().map(|(p, _)| p[0]).fold(0.0, f64::max);
+    let values = all().map(|(p, run)| (p[1], run.summary.saturated));
+    let top = axis_top(values, spec.limit).unwrap_or(1.0);
+    let right = if right > 0.0 { right * 1.03 } else { 1.0 };
+    (0.0..=right, 0.0..=top)
+}
+
+fn position(to_screen: &PlotTransform, [x, y]: [f64; 2]) -> Option<Pos2> {
+    (x.is_finite() && y.is_finite()).then(|| to_screen.position_from_point(&PlotPoint::new(x, y)))
+}
+
+/// The two axes as hairlines.
+fn draw_frame(painter: &Painter, to_screen: &PlotTransform, theme: &Theme) {
+    let frame = *to_screen.frame();
+    let stroke = Stroke::new(1.0, theme.text_muted.gamma_multiply(0.6));
+    painter.vline(frame.left(), frame.y_range(), stroke);
+    painter.hline(frame.x_range(), frame.bottom() - 0.5, stroke);
+}
+
+fn draw_limit(painter: &Painter, to_screen: &PlotTransform, spec: &PlotSpec<'_>) {
+    let Some(limit) = spec.limit else { return };
+    let frame = *to_screen.frame();
+    let y = to_screen.position_from_point_y(limit);
+    let theme = spec.theme;
+    if y < frame.top() {
+        // Far above: said at the edge instead of squeezing the curves.
+        painter.text(
+            frame.left_top() + egui::vec2(6.0, 2.0),
+            egui::Align2::LEFT_TOP,
+            format!("limit {} ms ↑", short(limit)),
+            FontId::proportional(crate::app::theme::text::SMALL),
+            theme.error,
+        );
+        return;
+    }
+    let ends = [Pos2::new(frame.left(), y), Pos2::new(frame.right(), y)];
+    dashed(painter, &ends, Dash::Dashed, Stroke::new(1.2, theme.error));
+    let roomy = y - frame.top() > 18.0;
+    let (lift, align) = if roomy {
+        (-2.0, egui::Align2::LEFT_BOTTOM)
+    } else {
+        (2.0, egui::Align2::LEFT_TOP)
+    };
+    painter.text(
+        ends[0] + egui::vec2(6.0, lift),
+        align,
+        format!("limit {} ms", short(limit)),
+        FontId::proportional(crate::app::theme::text::SMALL),
+        theme.error,
+    );
+}
+
+fn draw_curve(
+    painter: &Painter,
+    to_screen: &PlotTransform,
+    curve: &Curve<'_>,
+    spec: &PlotSpec<'_>,
+    hovered: Option<Hovered>,
+) {
+    let strength = match curve.freshness {
+        Freshness::Fine => 1.0,
+        Freshness::Coarse => 0.55,
+        Freshness::Stale => 0.3,
+    };
+    let color = curve.color.gamma_multiply(strength);
+    let faint = color.gamma_multiply(0.45);
+    let at: Vec<Option<Pos2>> = curve
+        .points
+        .iter()
+        .map(|p| position(to_screen, *p))
+        .collect();
+    for (i, pair) in at.windows(2).enumerate() {
+        if let [Some(a), Some(b)] = pair {
+            let saturated = curve.runs.get(i + 1).is_some_and(|r| r.summary.saturated);
+            let stroke = Stroke::new(1.8, if saturated { faint } else { color });
+            dashed(painter, &[*a, *b], curve.look.dash, stroke);
+        }
+    }
+    for (i, pos) in at.iter().enumerate() {
+        let Some(pos) = pos else { continue };
+        let saturated = curve.runs.get(i).is_some_and(|r| r.summary.saturated);
+        let hollow = saturated.then_some(spec.theme.panel);
+        painter.add(marker(curve.look.marker, *pos, 3.6, color, hollow));
+        if is_on(hovered, curve.index, i) {
+            painter.circle_stroke(*pos, 7.5, Stroke::new(1.5, curve.color));
+        }
+    }
+}
+
+/// A line with a series' dash.
+pub(super) fn dashed(painter: &Painter, ends: &[Pos2; 2], dash: Dash, stroke: Stroke) {
+    let shapes = match dash {
+        Dash::Hidden => return,
+        Dash::Solid => vec![Shape::line_segment(*ends, stroke)],
+        Dash::Dashed => Shape::dashed_line(ends, stroke, 7.0, 4.0),
+        Dash::Dotted => Shape::dotted_line(ends, stroke.color, 4.5, stroke.width * 0.65),
+        Dash::DashDot => {
+            Shape::dashed_line_with_offset(ends, stroke, &[8.0, 2.0], &[4.0, 4.0], 0.0)
+        }
+    };
+    painter.extend(shapes);
+}
+
+fn nearest(response: &Response, to_screen: &PlotTransform, spec: &PlotSpec<'_>) -> Option<Hovered> {
+    let pointer = response.hover_pos()?;
+    let frame = *to_screen.frame();
+    spec.curves
+        .iter()
+        .flat_map(|curve| {
+            curve
+                .points
+                .iter()
+                .enumerate()
+                .filter_map(move |(point, p)| {
+                    let pos =
+                        position(to_screen, *p).filter(|pos| frame.expand(4.0).contains(*pos))?;
+                    let hovered = Hovered {
+                        design: curve.index,
+                        point,
+                    };
+                    Some((hovered, pos.distance(pointer)))
+                })
+        })
+        .filter(|(_, distance)| *distance <= REACH)
+        .min_by(|a, b| a.1.total_cmp(&b.1))
+        .map(|(hovered, _)| hovered)
+}
+
+fn tooltip(response: Response, spec: &PlotSpec<'_>, at: Hovered) {
+    let Some(curve) = spec.curves.iter().find(|c| c.index == at.design) else {
+        return;
+    };
+    let Some(run) = curve.runs.get(at.point) else {
+        return;
+    };
+    let summary = &run.summary;
+    let theme = spec.theme;
+    response.on_hover_ui_at_pointer(|ui| {
+        ui.spacing_mut().item_spacing.y = 2.0;
+        ui.spacing_mut().interact_size.y = 15.0;
+        ui.horizontal(|ui| {
+            crate::app::widgets::dot(ui, curve.color);
+            ui.label(RichText::new(curve.name).family(style::medium()));
+        });
+        let load = format!("{} {}", short(curve.points[at.point][0]), spec.load.unit());
+        let mut lines = vec![(spec.load.name().to_owned(), load)];
+        for metric in Metric::ALL {
+            let value = metric.of(summary, spec.statistic);
+            let text = if value.is_finite() {
+                format!("{} {}", short(value), metric.unit())
+            } else {
+                "–".to_owned()
+            };
+            lines.push((metric.name(spec.statistic), text));
+        }
+        lines.push((
+            "Completed".to_owned(),
+            format!(
+                "{} of {}",
+                summary.requests.completed, summary.requests.arrived
+            ),
+        ));
+        egui::Grid::new("tooltip").num_columns(2).show(ui, |ui| {
+            for (what, value) in lines {
+                ui.label(RichText::new(what).small().color(theme.text_muted));
+                ui.label(RichText::new(value).small());
+                ui.end_row();
+            }
+        });
+        if summary.saturated {
+            ui.label(
+                RichText::new("Saturated: queues grow")
+                    .small()
+                    .color(theme.warning),
+            );
+        }
+    });
+}
+
+/// A number with three digits that matter: `1.2k`, `412`, `24.1`, `0.35`.
+#[must_use]
+pub(super) fn short(value: f64) -> String {
+    let trim = |text: String| {
+        if text.contains('.') {
+            text.trim_end_matches('0').trim_end_matches('.').to_owned()
+        } else {
+            text
+        }
+    };
+    match value.abs() {
+        a if a >= 999_500.0 => trim(format!("{:.2}", value / 1e6)) + "M",
+        a if a >= 9_995.0 => trim(format!("{:.1}", value / 1e3)) + "k",
+        a if a >= 99.95 => format!("{value:.0}"),
+        a if a >= 9.995 => trim(format!("{value:.1}")),
+        a if a >= 0.0995 || a == 0.0 => trim(format!("{value:.2}")),
+        _ => trim(format!("{value:.4}")),
+    }
+}
+
+/// Whether a series of this look can be told apart without colour.
+#[cfg(test)]
+fn has_second_sign(look: SeriesLook) -> bool {
+    look.dash != Dash::Hidden && look.marker != crate::report::Marker::None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_three_digits_that_matter() {
+        for (value, text) in [
+            (0.0, "0"),
+            (0.35, "0.35"),
+            (24.14, "24.1"),
+            (412.3, "412"),
+            (1200.0, "1200"),
+            (12_340.0, "12.3k"),
+            (2_500_000.0, "2.5M"),
+        ] {
+            assert_eq!(short(value), text);
+        }
+    }
+
+    #[test]
+    fn designs_differ_by_more_than_colour() {
+        assert!((0..12).all(|i| has_second_sign(crate::report::palette::series(i))));
+    }
+}

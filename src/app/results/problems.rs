@@ -1,0 +1,169 @@
+//! Findings of all designs: a click goes to the culprit, a button mends it.
+
+use super::{Line, Shown, empty_ui};
+use crate::app::command::{Action, Actions};
+use crate::app::edit::Edit;
+use crate::app::selection::{Item, Selection};
+use crate::app::starter;
+use crate::app::widgets::finding_card;
+use crate::plan::{Design, Finding, Place, Severity};
+use eframe::egui::{self, ScrollArea, Sense, Ui, UiBuilder};
+
+/// Findings by how bad they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// What keeps a design from running.
+    pub errors: usize,
+    /// What it does not run well with.
+    pub warnings: usize,
+    /// What is worth knowing.
+    pub hints: usize,
+}
+
+impl Counts {
+    /// Errors and warnings.
+    #[must_use]
+    pub const fn problems(self) -> usize {
+        self.errors + self.warnings
+    }
+
+    /// `1 error, 2 warnings`.
+    #[must_use]
+    pub fn words(self) -> String {
+        let part = |n: usize, noun: &str| match n {
+            0 => None,
+            1 => Some(format!("1 {noun}")),
+            n => Some(format!("{n} {noun}s")),
+        };
+        let parts: Vec<String> = [
+            part(self.errors, "error"),
+            part(self.warnings, "warning"),
+            part(self.hints, "hint"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        if parts.is_empty() {
+            "No problems".to_owned()
+        } else {
+            parts.join(", ")
+        }
+    }
+}
+
+/// Counts the findings of all designs.
+#[must_use]
+pub fn problem_counts(shown: &Shown<'_>) -> Counts {
+    let mut counts = Counts::default();
+    for finding in shown
+        .lines
+        .iter()
+        .filter_map(|l| l.outcome)
+        .flat_map(|o| &o.findings)
+    {
+        match finding.severity {
+            Severity::Error => counts.errors += 1,
+            Severity::Warning => counts.warnings += 1,
+            Severity::Hint => counts.hints += 1,
+        }
+    }
+    counts
+}
+
+pub(super) fn problems_ui(ui: &mut Ui, shown: &Shown<'_>, actions: &mut Actions) {
+    let theme = shown.theme();
+    let mut rows: Vec<(&Line<'_>, &Finding)> = shown
+        .lines
+        .iter()
+        .flat_map(|l| {
+            l.outcome
+                .into_iter()
+                .flat_map(move |o| o.findings.iter().map(move |f| (l, f)))
+        })
+        .collect();
+    rows.sort_by_key(|(line, finding)| (finding.severity, line.index));
+    if rows.is_empty() {
+        empty_ui(
+            ui,
+            theme,
+            "No problems",
+            "Every design can run as it is drawn.",
+        );
+        return;
+    }
+    ScrollArea::vertical()
+        .auto_shrink([false, false])
+        .show(ui, |ui| {
+            for (line, finding) in rows {
+                let letter = starter::letter(line.index);
+                let place = format!("{letter} · {}", place_name(line.design, &finding.place));
+                let row = ui.scope_builder(UiBuilder::new().sense(Sense::click()), |ui| {
+                    finding_card(ui, theme, finding, Some(&place))
+                });
+                let response = row.response.on_hover_cursor(egui::CursorIcon::PointingHand);
+                response.widget_info(|| {
+                    egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Go to {place}"))
+                });
+                if row.inner {
+                    if let Some(repair) = finding.repair.clone() {
+                        actions.edit(Edit::design(
+                            repair.label.clone(),
+                            line.design.id.clone(),
+                            move |design| repair.apply(design),
+                        ));
+                    }
+                } else if response.clicked() {
+                    actions.push(Action::Show(line.design.id.clone()));
+                    actions.push(Action::Select(culprit(line.design, &finding.place)));
+                }
+            }
+        });
+}
+
+/// What to select so that the inspector shows the place.
+fn culprit(design: &Design, place: &Place) -> Selection {
+    match place {
+        Place::Group(id) => Selection::one(Item::Group(id.clone())),
+        Place::Link(id) => Selection::one(Item::Link(id.clone())),
+        Place::Pool(id) => Selection::one(Item::Pool(id.clone())),
+        Place::Service(id) => design
+            .pools
+            .iter()
+            .find(|p| {
+                design
+                    .services
+                    .iter()
+                    .any(|s| s.id() == id && s.uses(&p.id))
+            })
+            .map_or_else(Selection::default, |p| {
+                Selection::one(Item::Pool(p.id.clone()))
+            }),
+        Place::Design | Place::Model | Place::Workload => Selection::default(),
+    }
+}
+
+fn place_name(design: &Design, place: &Place) -> String {
+    match place {
+        Place::Design => design.name.clone(),
+        Place::Group(id) => design
+            .cluster
+            .group(id)
+            .map_or_else(|| id.to_string(), |g| g.name.clone()),
+        Place::Link(id) => design.cluster.link(id).map_or_else(
+            || id.to_string(),
+            |link| {
+                let name = |id| {
+                    let group = design.cluster.group(id);
+                    group.map_or_else(|| id.to_string(), |g| g.name.clone())
+                };
+                format!("link {} – {}", name(&link.a.group), name(&link.b.group))
+            },
+        ),
+        Place::Pool(id) => design
+            .pool(id)
+            .map_or_else(|| id.to_string(), |p| format!("pool {}", p.name)),
+        Place::Service(id) => format!("service {id}"),
+        Place::Model => "model".to_owned(),
+        Place::Workload => "workload".to_owned(),
+    }
+}

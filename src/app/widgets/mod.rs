@@ -1,0 +1,11 @@
+//! Small pieces the panels are made of.
+
+mod card;
+mod chip;
+mod field;
+mod row;
+
+pub use card::finding_card;
+pub use chip::{dot, key_value, marker, pill};
+pub use field::{choice, count_field, number_field, text_field, typed_field};
+pub use row::{Rows, hint, section};

@@ -1,0 +1,100 @@
+//! Rows of a panel: a label on the left, a field on the right; headings between them.
+
+use crate::app::style;
+use crate::app::theme::{Theme, space, text};
+use eframe::egui::{self, Label, Response, RichText, Ui};
+
+/// A heading of a part of a panel.
+pub fn section(ui: &mut Ui, theme: &Theme, words: &str) {
+    ui.add_space(space::S);
+    let (rect, _) =
+        ui.allocate_exact_size(egui::vec2(ui.available_width(), 1.0), egui::Sense::hover());
+    ui.painter().hline(
+        rect.x_range(),
+        rect.center().y,
+        egui::Stroke::new(1.0, theme.line),
+    );
+    ui.add_space(2.0);
+    ui.label(
+        RichText::new(words)
+            .font(egui::FontId::new(text::BODY, style::semibold()))
+            .color(theme.text),
+    );
+}
+
+/// A remark in small type.
+pub fn hint(ui: &mut Ui, theme: &Theme, words: impl Into<String>) -> Response {
+    ui.add(Label::new(RichText::new(words).small().color(theme.text_muted)).wrap())
+}
+
+/// Draws rows.
+pub struct Rows<'a> {
+    theme: &'a Theme,
+    label_width: f32,
+}
+
+impl<'a> Rows<'a> {
+    /// Rows whose labels are words.
+    #[must_use]
+    pub const fn new(theme: &'a Theme) -> Self {
+        Self {
+            theme,
+            label_width: 112.0,
+        }
+    }
+
+    /// Rows whose labels are an engine's long names.
+    #[must_use]
+    pub const fn wide(theme: &'a Theme) -> Self {
+        Self {
+            theme,
+            label_width: 168.0,
+        }
+    }
+
+    /// A label and what `add` draws beside it.
+    pub fn field<R>(
+        &self,
+        ui: &mut Ui,
+        words: &str,
+        help: &str,
+        add: impl FnOnce(&mut Ui) -> (R, Response),
+    ) -> R {
+        ui.horizontal_top(|ui| {
+            let height = ui.spacing().interact_size.y;
+            let label = self.label(ui, words, height);
+            let label = if help.is_empty() {
+                label
+            } else {
+                label.on_hover_text(help)
+            };
+            let (result, response) = add(ui);
+            response.labelled_by(label.id);
+            result
+        })
+        .inner
+    }
+
+    /// A label and a fact that can't be edited.
+    pub fn fact(&self, ui: &mut Ui, words: &str, value: impl Into<String>) {
+        ui.scope(|ui| {
+            ui.spacing_mut().interact_size.y = 17.0;
+            ui.horizontal_top(|ui| {
+                self.label(ui, words, 17.0);
+                let value = RichText::new(value).color(self.theme.text);
+                ui.add(Label::new(value).wrap());
+            });
+        });
+    }
+
+    fn label(&self, ui: &mut Ui, words: &str, height: f32) -> Response {
+        let size = egui::vec2(self.label_width, height);
+        let layout = egui::Layout::left_to_right(egui::Align::Center);
+        ui.allocate_ui_with_layout(size, layout, |ui| {
+            ui.set_min_size(size);
+            let words = RichText::new(words).color(self.theme.text_muted);
+            ui.add(Label::new(words).truncate().sense(egui::Sense::hover()))
+        })
+        .inner
+    }
+}
