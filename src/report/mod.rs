@@ -37,7 +37,7 @@ pub use figure::{
     Scale, Series,
 };
 pub use load_curve::{
-    CurveLook, CurveSeries, LoadKind, Metric, Statistic, curve_figure, curve_table, load_value,
+    CurveLook, CurveSeries, axis_top, band_text, curve_figure, curve_table, fidelity_name,
     provenance_line,
 };
 pub use palette::Rgb;
