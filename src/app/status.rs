@@ -5,7 +5,7 @@ use super::command::Action;
 use super::results::{ResultsTab, Shown, problem_counts};
 use super::theme::{Theme, space};
 use super::totals::Totals;
-use crate::study::{band_text, fidelity_name};
+use crate::report::{band_text, fidelity_name};
 use eframe::egui::{Align, Button, Layout, RichText, Ui};
 
 impl App {

@@ -1,10 +1,12 @@
 //! Load curves as a figure and a table: latency and throughput against load, all designs overlaid.
 //! The window and the command line export the same through here.
 
-use super::{Axis, Cell, Column, Figure, Mark, Panel, ReportError, Series, Table};
-use crate::sim::{Stats, Summary};
+use super::{
+    Axis, Cell, Column, Figure, LoadKind, Mark, Metric, Panel, ReportError, Series, Statistic,
+    Table,
+};
+use crate::sim::Summary;
 use crate::study::Slo;
-use crate::workload::{Arrivals, Load};
 use std::sync::Arc;
 
 /// One design's curve: points in order of load.
@@ -14,193 +16,6 @@ pub struct CurveSeries {
     pub name: String,
     /// (load, what came of it), in order of load; the load's kind is the workload's.
     pub points: Vec<(f64, Arc<Summary>)>,
-}
-
-/// Which number of a latency's distribution is plotted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Statistic {
-    /// Mean.
-    Mean,
-    /// Median.
-    P50,
-    /// 90th percentile.
-    P90,
-    /// 95th percentile.
-    #[default]
-    P95,
-    /// 99th percentile.
-    P99,
-}
-
-impl Statistic {
-    /// All, in the order shown.
-    pub const ALL: [Self; 5] = [Self::Mean, Self::P50, Self::P90, Self::P95, Self::P99];
-
-    /// The field's word for it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Mean => "mean",
-            Self::P50 => "p50",
-            Self::P90 => "p90",
-            Self::P95 => "p95",
-            Self::P99 => "p99",
-        }
-    }
-
-    /// The percentile; none: the mean.
-    #[must_use]
-    pub const fn percentile(self) -> Option<f64> {
-        match self {
-            Self::Mean => None,
-            Self::P50 => Some(50.0),
-            Self::P90 => Some(90.0),
-            Self::P95 => Some(95.0),
-            Self::P99 => Some(99.0),
-        }
-    }
-
-    /// The kept percentile nearest to one asked for (0 to 100); p95 of anything that is no number.
-    #[must_use]
-    pub fn nearest(percentile: f64) -> Self {
-        let distance = |s: &Self| s.percentile().map(|p| (p - percentile).abs());
-        if !percentile.is_finite() {
-            return Self::P95;
-        }
-        Self::ALL
-            .into_iter()
-            .filter_map(|s| distance(&s).map(|d| (s, d)))
-            .min_by(|a, b| a.1.total_cmp(&b.1))
-            .map_or(Self::P95, |(s, _)| s)
-    }
-
-    /// Its value, seconds.
-    #[must_use]
-    pub const fn of(self, stats: &Stats) -> f64 {
-        match self {
-            Self::Mean => stats.mean,
-            Self::P50 => stats.p50,
-            Self::P90 => stats.p90,
-            Self::P95 => stats.p95,
-            Self::P99 => stats.p99,
-        }
-    }
-}
-
-/// What the horizontal axis counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LoadKind {
-    /// Requests per second.
-    Rate,
-    /// Requests in flight.
-    Concurrency,
-    /// Times the recorded speed.
-    TraceSpeed,
-}
-
-impl LoadKind {
-    /// The kind that goes with a workload's arrivals.
-    #[must_use]
-    pub const fn of(arrivals: Arrivals) -> Self {
-        match arrivals {
-            Arrivals::Open { .. } => Self::Rate,
-            Arrivals::Closed => Self::Concurrency,
-            Arrivals::Trace => Self::TraceSpeed,
-        }
-    }
-
-    /// What the axis is called.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Rate => "Request rate",
-            Self::Concurrency => "Requests in flight",
-            Self::TraceSpeed => "Trace speed",
-        }
-    }
-
-    /// Its unit.
-    #[must_use]
-    pub const fn unit(self) -> &'static str {
-        match self {
-            Self::Rate => "1/s",
-            Self::Concurrency => "",
-            Self::TraceSpeed => "×",
-        }
-    }
-}
-
-/// A load as a number on the axis of its kind.
-#[must_use]
-pub fn load_value(load: Load) -> f64 {
-    match load {
-        Load::Rate(rate) => rate,
-        Load::Concurrency(n) => f64::from(n),
-        Load::TraceSpeed(speed) => speed,
-    }
-}
-
-/// What the vertical axis of a panel shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Metric {
-    /// Time to first token, ms.
-    Ttft,
-    /// Time per output token, ms.
-    Tpot,
-    /// Output tokens per second per GPU of the design.
-    TokensPerGpu,
-}
-
-impl Metric {
-    /// All, in the order shown.
-    pub const ALL: [Self; 3] = [Self::Ttft, Self::Tpot, Self::TokensPerGpu];
-
-    /// What it is called: `TTFT p95`.
-    #[must_use]
-    pub fn name(self, statistic: Statistic) -> String {
-        match self {
-            Self::Ttft => format!("TTFT {}", statistic.name()),
-            Self::Tpot => format!("TPOT {}", statistic.name()),
-            Self::TokensPerGpu => "Output throughput".to_owned(),
-        }
-    }
-
-    /// Its unit.
-    #[must_use]
-    pub const fn unit(self) -> &'static str {
-        match self {
-            Self::Ttft | Self::Tpot => "ms",
-            Self::TokensPerGpu => "tokens/s/GPU",
-        }
-    }
-
-    /// Its value of a run, in its unit; NaN where nothing was measured.
-    #[must_use]
-    pub fn of(self, summary: &Summary, statistic: Statistic) -> f64 {
-        let latency = |stats: &Stats| {
-            if stats.count == 0 {
-                f64::NAN
-            } else {
-                statistic.of(stats) * 1e3
-            }
-        };
-        match self {
-            Self::Ttft => latency(&summary.ttft_s),
-            Self::Tpot => latency(&summary.tpot_s),
-            Self::TokensPerGpu => summary.output_tokens_per_s_per_gpu,
-        }
-    }
-
-    /// The limit an SLO sets on it, in its unit.
-    #[must_use]
-    pub fn limit(self, slo: &Slo) -> Option<f64> {
-        let seconds = match self {
-            Self::Ttft => slo.ttft.get(),
-            Self::Tpot => slo.tpot.get(),
-            Self::TokensPerGpu => return None,
-        };
-        (seconds > 0.0).then_some(seconds * 1e3)
-    }
 }
 
 /// How a set of curves is drawn.
@@ -270,24 +85,44 @@ fn panel(series: &[CurveSeries], look: &CurveLook, metric: Metric) -> Panel {
     panel
 }
 
-/// Keeps a saturated point's latency, which grows with the length of the run and means little,
-/// from flattening the rest: the axis ends a little above the highest unsaturated point or the
-/// limit, whichever is higher.
 fn range(series: &[CurveSeries], look: &CurveLook, metric: Metric) -> Option<[f64; 2]> {
-    let values = || series.iter().flat_map(|s| &s.points);
-    let top = |keep: &dyn Fn(&Summary) -> bool| {
-        values()
-            .filter(|(_, summary)| keep(summary))
-            .map(|(_, summary)| metric.of(summary, look.statistic))
-            .filter(|value| value.is_finite())
-            .fold(0.0, f64::max)
-    };
-    let settled = top(&|summary| !summary.saturated);
-    let highest = top(&|_| true);
+    let values = series
+        .iter()
+        .flat_map(|s| &s.points)
+        .map(|(_, summary)| (metric.of(summary, look.statistic), summary.saturated));
     let limit = look.slo.as_ref().and_then(|slo| metric.limit(slo));
-    let near_limit = limit.filter(|limit| settled == 0.0 || *limit < 4.0 * settled);
-    let wanted = (1.6 * settled).max(1.15 * near_limit.unwrap_or(0.0));
-    (settled > 0.0 && highest > wanted).then_some([0.0, wanted])
+    axis_top(values, limit).map(|top| [0.0, top])
+}
+
+/// Where a vertical axis ends; `values` come with whether they are saturated. A saturated latency
+/// grows with the length of the run and means little, and one far beyond the limit is simply too
+/// long: neither may flatten the rest. So the axis ends a little above the highest unsaturated
+/// value or the limit, and at most at four times the limit. None: there is nothing to show.
+#[must_use]
+pub fn axis_top(values: impl Iterator<Item = (f64, bool)>, limit: Option<f64>) -> Option<f64> {
+    let (mut settled, mut highest, mut lowest) = (0.0_f64, 0.0_f64, f64::INFINITY);
+    for (value, saturated) in values.filter(|(value, _)| value.is_finite()) {
+        highest = highest.max(value);
+        lowest = lowest.min(value);
+        if !saturated {
+            settled = settled.max(value);
+        }
+    }
+    if highest <= 0.0 {
+        return None;
+    }
+    let calm = if settled > 0.0 { settled } else { highest };
+    let mut top = highest.min(1.6 * calm).max(calm);
+    if let Some(limit) = limit {
+        if limit < 4.0 * calm {
+            top = top.max(limit);
+        }
+        // Curves wholly beyond the limit keep an axis of their own.
+        if lowest < 2.0 * limit {
+            top = top.min(4.0 * limit);
+        }
+    }
+    Some(1.08 * top)
 }
 
 /// Fidelity, engines, error band, window and seed of the runs, each different wording once.
@@ -309,19 +144,35 @@ fn footnotes(series: &[CurveSeries]) -> Vec<String> {
 #[must_use]
 pub fn provenance_line(summary: &Summary) -> String {
     let from = &summary.provenance;
-    let (low, high) = (from.band.0 * 100.0, from.band.1 * 100.0);
-    let band = if (low + high).abs() < 0.5 {
-        format!("±{high:.0} %")
-    } else {
-        format!("{low:+.0} % to {high:+.0} %").replace('-', "−")
-    };
     format!(
-        "{} · {} · step times {band} · {} window · seed {}",
-        from.fidelity,
+        "{} · {} · step times {} · {} window · seed {}",
+        fidelity_name(from.fidelity),
         from.engines.join(", "),
+        band_text(from.band),
         summary.window.kind,
         from.seed
     )
+}
+
+/// A fidelity at the start of a line: `Roofline`.
+#[must_use]
+pub fn fidelity_name(fidelity: &str) -> String {
+    let mut chars = fidelity.chars();
+    chars
+        .next()
+        .map(|first| first.to_uppercase().chain(chars).collect())
+        .unwrap_or_default()
+}
+
+/// An error band: `±30 %`, or `−30 % to +60 %` where it is lopsided.
+#[must_use]
+pub fn band_text((low, high): (f64, f64)) -> String {
+    let (low, high) = (low * 100.0, high * 100.0);
+    if (low + high).abs() < 0.5 {
+        format!("±{high:.0} %")
+    } else {
+        format!("{low:+.0} % to {high:+.0} %").replace('-', "−")
+    }
 }
 
 /// Every point of every curve with the numbers people ask for, one row each.

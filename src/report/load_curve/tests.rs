@@ -1,5 +1,5 @@
 use super::*;
-use crate::sim::{Counts, Provenance, Window, Work};
+use crate::sim::{Counts, Provenance, Stats, Window, Work};
 use crate::units::Seconds;
 
 fn summary(ttft_ms: f64, saturated: bool) -> Arc<Summary> {
@@ -73,15 +73,32 @@ fn saturated_points_are_marked_and_do_not_flatten_the_rest() {
     let (figure, table) = curve_figure(&series, &look()).unwrap();
     let ttft = &figure.panels[0];
     assert_eq!(ttft.series[0].muted, [false, false, true]);
-    assert_eq!(
-        ttft.y.range,
-        Some([0.0, 575.0]),
-        "the 500 ms limit stays in view"
+    let [_, top] = ttft.y.range.unwrap();
+    assert!(
+        (500.0..600.0).contains(&top),
+        "the 500 ms limit stays in view: {top}"
     );
     assert_eq!(ttft.marks.len(), 1);
     assert_eq!(figure.muted_means.as_deref(), Some("saturated"));
     assert_eq!(table.rows().len(), 3);
     assert!(figure.footnote[0].contains("Roofline") && figure.footnote[0].contains("±30 %"));
+}
+
+#[test]
+fn an_axis_shows_the_knee_and_the_limit() {
+    let top = |values: &[(f64, bool)], limit| axis_top(values.iter().copied(), limit);
+    assert_eq!(top(&[], Some(5.0)), None);
+    assert_eq!(top(&[(f64::NAN, false)], None), None);
+    assert!(top(&[(10.0, false), (900.0, false)], Some(50.0)).unwrap() < 220.0);
+    assert!(
+        top(&[(10.0, false)], Some(500.0)).unwrap() < 11.0,
+        "a far limit squeezes nothing"
+    );
+    assert!(
+        top(&[(800.0, false)], Some(50.0)).unwrap() > 800.0,
+        "all beyond the limit"
+    );
+    assert!(top(&[(70.0, true)], None).unwrap() > 70.0);
 }
 
 #[test]
