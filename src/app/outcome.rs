@@ -7,7 +7,8 @@
 use crate::jobs::{CurveMessage, CurvePoint, DesignSnapshot};
 use crate::plan::{Design, DesignId, Finding, MemoryBudget, PoolId, Severity};
 use crate::project::Project;
-use crate::study::{Stage, load_value};
+use crate::report::load_value;
+use crate::study::Stage;
 use crate::workload::Workload;
 use std::collections::BTreeMap;
 use std::sync::Arc;

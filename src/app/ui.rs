@@ -136,8 +136,7 @@ impl App {
 
     /// The curves as a figure and a table; none: nothing was simulated.
     pub(super) fn export_data(&self) -> Option<(crate::report::Figure, crate::report::Table)> {
-        use crate::report::{CurveLook, CurveSeries, curve_figure};
-        use crate::study::{LoadKind, load_value};
+        use crate::report::{CurveLook, CurveSeries, LoadKind, curve_figure, load_value};
         let project = self.history.project();
         let series: Vec<CurveSeries> = project
             .designs

@@ -4,9 +4,11 @@ use super::input::{Input, cannot_run};
 use super::simulate::to_json;
 use super::{Failure, InputArgs, print};
 use crate::plan::{Design, Plan};
-use crate::report::{CurveLook, CurveSeries, curve_figure, write_figure};
+use crate::report::{
+    CurveLook, CurveSeries, LoadKind, Statistic, curve_figure, load_value, write_figure,
+};
 use crate::sim::{SimError, Summary};
-use crate::study::{CurveStudy, LoadKind, MAX_POINTS, Stage, Statistic, load_value};
+use crate::study::{CurveStudy, MAX_POINTS, Stage};
 use crate::workload::Load;
 use clap::Args;
 use rayon::prelude::*;

@@ -2,7 +2,7 @@
 
 use super::input::{Input, cannot_run};
 use super::{Failure, InputArgs, print};
-use crate::study::load_value;
+use crate::report::load_value;
 use crate::sim::{Control, Scenario, SimError, Summary, run};
 use crate::workload::{Arrivals, Load, Process};
 use clap::Args;

@@ -1,9 +1,12 @@
 //! Load curves as a figure and a table: latency and throughput against load, all designs overlaid.
 //! The window and the command line export the same through here.
 
-use super::{Axis, Cell, Column, Figure, Mark, Panel, ReportError, Series, Table};
+use super::{
+    Axis, Cell, Column, Figure, LoadKind, Mark, Metric, Panel, ReportError, Series, Statistic,
+    Table,
+};
 use crate::sim::Summary;
-use crate::study::{LoadKind, Metric, Slo, Statistic};
+use crate::study::Slo;
 use std::sync::Arc;
 
 /// One design's curve: points in order of load.

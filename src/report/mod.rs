@@ -15,6 +15,7 @@ mod labels;
 mod layout;
 mod legend;
 mod load_curve;
+mod measure;
 pub mod palette;
 mod panel;
 mod placer;
@@ -40,6 +41,7 @@ pub use load_curve::{
     CurveLook, CurveSeries, axis_top, band_text, curve_figure, curve_table, fidelity_name,
     provenance_line,
 };
+pub use measure::{LoadKind, Metric, Statistic, load_value};
 pub use palette::Rgb;
 pub use png::{MAX_SIDE, to_outlined_svg, to_png};
 pub use style::Style;

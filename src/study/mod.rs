@@ -2,8 +2,6 @@
 
 mod ask;
 mod curve;
-mod measure;
 
 pub use ask::{CurveStudy, Slo};
 pub use curve::{Ask, MAX_POINTS, Stage};
-pub use measure::{LoadKind, Metric, Statistic, load_value};

@@ -6,7 +6,7 @@ use crate::app::edit::Edit;
 use crate::app::files::{FileTask, Purpose};
 use crate::app::widgets::{Rows, choice, count_field, hint, number_field, section, typed_field};
 use crate::project::Project;
-use crate::study::Statistic;
+use crate::report::Statistic;
 use crate::units::{Seconds, Tokens};
 use crate::workload::{Arrivals, Length, MAX_REQUESTS, MAX_TOKENS, Process};
 use eframe::egui::{RichText, Ui};

@@ -9,8 +9,7 @@ use crate::app::theme::space;
 use crate::app::widgets::marker;
 use crate::app::{starter, style};
 use crate::report::palette;
-use crate::report::{provenance_line};
-use crate::study::{Metric, load_value};
+use crate::report::{Metric, load_value, provenance_line};
 use eframe::egui::{self, Button, Label, RichText, Sense, Ui, vec2};
 
 pub(super) fn curve_ui(

@@ -14,7 +14,7 @@ use super::theme::{Theme, space};
 use crate::jobs::CurvePoint;
 use crate::plan::Design;
 use crate::project::Project;
-use crate::study::{LoadKind, Statistic};
+use crate::report::{LoadKind, Statistic};
 use eframe::egui::{self, Button, RichText, Sense, Stroke, Ui};
 pub use problems::problem_counts;
 

@@ -10,8 +10,7 @@ use crate::jobs::CurvePoint;
 use crate::report::Dash;
 use crate::report::palette::SeriesLook;
 use crate::report::ticks::{linear, nice_step};
-use crate::report::{axis_top};
-use crate::study::{LoadKind, Metric, Statistic};
+use crate::report::{LoadKind, Metric, Statistic, axis_top};
 use eframe::egui::{
     self, Color32, FontId, Painter, Pos2, Response, RichText, Shape, Stroke, Ui, Vec2,
 };

@@ -6,8 +6,8 @@ use crate::app::theme::Theme;
 use crate::app::widgets::dot;
 use crate::app::{starter, style};
 use crate::jobs::CurvePoint;
+use crate::report::{LoadKind, Statistic, load_value};
 use crate::sim::Stats;
-use crate::study::{LoadKind, Statistic, load_value};
 use eframe::egui::{self, Align, Layout, RichText, ScrollArea, Ui};
 use egui_extras::{Column, TableBuilder};
 

@@ -1,7 +1,7 @@
 //! What a load curve measures: which metric, which number of its distribution, against which load.
 
 use crate::sim::{Stats, Summary};
-use super::Slo;
+use crate::study::Slo;
 use crate::workload::{Arrivals, Load};
 
 /// Which number of a latency's distribution is plotted.
