@@ -227,10 +227,7 @@ pub fn gpu_count(cluster: &Cluster, catalog: &Catalog) -> u64 {
 
 /// The GPUs of a pool, one by one.
 fn members(pool: &Pool) -> BTreeSet<GpuAddress> {
-    pool.gpus
-        .iter()
-        .flat_map(|range| range.iter().collect::<Vec<_>>())
-        .collect()
+    pool.gpus.iter().flat_map(|range| range.iter()).collect()
 }
 
 /// Gives a pool exactly these GPUs.

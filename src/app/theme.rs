@@ -121,12 +121,30 @@ impl Theme {
     #[must_use]
     pub const fn role(&self, role: Option<Role>) -> Color32 {
         let (light, dark) = match role {
-            Some(Role::Prefill) => (Color32::from_rgb(0x00, 0x72, 0xB2), Color32::from_rgb(0x4F, 0xA8, 0xE0)),
-            Some(Role::Decode) => (Color32::from_rgb(0xC4, 0x6A, 0x00), Color32::from_rgb(0xE9, 0x9A, 0x2C)),
-            Some(Role::Attention) => (Color32::from_rgb(0x00, 0x85, 0x62), Color32::from_rgb(0x2F, 0xBF, 0x98)),
-            Some(Role::Ffn) => (Color32::from_rgb(0xA8, 0x4A, 0x82), Color32::from_rgb(0xDB, 0x8D, 0xBA)),
-            Some(Role::Colocated) => (Color32::from_rgb(0x2B, 0x8F, 0xC9), Color32::from_rgb(0x7C, 0xC6, 0xF2)),
-            None => (Color32::from_rgb(0x8A, 0x94, 0xA1), Color32::from_rgb(0x7B, 0x87, 0x96)),
+            Some(Role::Prefill) => (
+                Color32::from_rgb(0x00, 0x72, 0xB2),
+                Color32::from_rgb(0x4F, 0xA8, 0xE0),
+            ),
+            Some(Role::Decode) => (
+                Color32::from_rgb(0xC4, 0x6A, 0x00),
+                Color32::from_rgb(0xE9, 0x9A, 0x2C),
+            ),
+            Some(Role::Attention) => (
+                Color32::from_rgb(0x00, 0x85, 0x62),
+                Color32::from_rgb(0x2F, 0xBF, 0x98),
+            ),
+            Some(Role::Ffn) => (
+                Color32::from_rgb(0xA8, 0x4A, 0x82),
+                Color32::from_rgb(0xDB, 0x8D, 0xBA),
+            ),
+            Some(Role::Colocated) => (
+                Color32::from_rgb(0x2B, 0x8F, 0xC9),
+                Color32::from_rgb(0x7C, 0xC6, 0xF2),
+            ),
+            None => (
+                Color32::from_rgb(0x8A, 0x94, 0xA1),
+                Color32::from_rgb(0x7B, 0x87, 0x96),
+            ),
         };
         if self.dark { dark } else { light }
     }

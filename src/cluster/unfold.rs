@@ -17,6 +17,9 @@ const SCALE_UP_HOP: f64 = 0.3e-6;
 /// Latency of a PCIe hop.
 const PCIE_HOP: f64 = 0.5e-6;
 
+/// Most links one drawing stands for: some times what 131,072 GPUs have in a fat tree.
+const MAX_LINKS: u64 = 4_000_000;
+
 /// A fault and where it is.
 pub type Faults = Vec<(ClusterPlace, ClusterFault)>;
 
@@ -39,11 +42,11 @@ enum Socket {
     },
     /// A drawn domain.
     Domain(u32),
-    /// A switch and its free ports.
+    /// A switch, and how many of its ports are taken.
     Switch {
         vertex: u32,
         rate: ByteRate,
-        free: u32,
+        taken: u32,
         ports: u32,
     },
     /// Something that can't run.
@@ -69,8 +72,25 @@ struct Unfolding<'a> {
     faults: Faults,
     /// Per group, per instance.
     sockets: Vec<Vec<Socket>>,
-    /// GPUs joined to each drawn domain, joined up at the end (a mesh needs to know its size).
-    domain_members: Vec<(u32, DomainKind, ByteRate, Vec<(GpuIx, ByteRate)>)>,
+    /// Drawn domains; wired up at the end (a mesh needs to know its size).
+    domains: Vec<DrawnDomain>,
+    /// Links made so far.
+    links: u64,
+}
+
+/// A drawn scale-up domain and the GPUs linked to it.
+struct DrawnDomain {
+    hub: u32,
+    kind: DomainKind,
+    /// Most a member attaches with.
+    rate: ByteRate,
+    members: Vec<(GpuIx, ByteRate)>,
+}
+
+/// What plugging a link in came to: the vertex and its rate, or what there is and what is needed.
+enum Plug {
+    In(u32, ByteRate),
+    Short { have: u32, need: u32 },
 }
 
 /// Unfolds a drawing. The topology is whole as far as the drawing allows; faults say what was
@@ -82,7 +102,8 @@ pub fn unfold(cluster: &Cluster, catalog: &Catalog) -> (Topology, Faults) {
         topology: Topology::default(),
         faults: Vec::new(),
         sockets: Vec::new(),
-        domain_members: Vec::new(),
+        domains: Vec::new(),
+        links: 0,
     };
     if unfolding.check_size(cluster) {
         for group in &cluster.groups {
@@ -239,7 +260,12 @@ impl Unfolding<'_> {
                     group: index,
                     instance,
                 });
-                self.domain_members.push((vertex, *kind, *rate, Vec::new()));
+                self.domains.push(DrawnDomain {
+                    hub: vertex,
+                    kind: *kind,
+                    rate: *rate,
+                    members: Vec::new(),
+                });
                 Ok(Socket::Domain(vertex))
             }
             GroupKind::Switch(id) => {
@@ -255,7 +281,7 @@ impl Unfolding<'_> {
                 Ok(Socket::Switch {
                     vertex,
                     rate,
-                    free: ports,
+                    taken: 0,
                     ports,
                 })
             }
@@ -456,6 +482,23 @@ impl Unfolding<'_> {
         ) else {
             return;
         };
+        // Bounded before it is looped over.
+        let pairs = match link.wiring {
+            Wiring::All => a.len() as u64 * b.len() as u64,
+            Wiring::Pairwise | Wiring::Rails => a.len() as u64,
+        };
+        let stands_for = pairs * u64::from(link.count);
+        if stands_for > MAX_LINKS {
+            self.link_fault(
+                link,
+                ClusterFault::TooMany {
+                    sort: "links",
+                    count: stands_for,
+                    most: MAX_LINKS,
+                },
+            );
+            return;
+        }
         match link.wiring {
             Wiring::Pairwise => {
                 if a.len() != b.len() {
@@ -499,6 +542,18 @@ impl Unfolding<'_> {
     }
 
     fn one_link(&mut self, link: &LinkBundle, a: (usize, u32), b: (usize, u32)) {
+        self.links += 1;
+        if self.links > MAX_LINKS {
+            let fault = ClusterFault::TooMany {
+                sort: "links",
+                count: self.links,
+                most: MAX_LINKS,
+            };
+            if self.links == MAX_LINKS + 1 {
+                self.link_fault(link, fault);
+            }
+            return;
+        }
         let socket = |this: &Self, end: (usize, u32)| this.sockets[end.0][end.1 as usize].clone();
         let (sa, sb) = (socket(self, a), socket(self, b));
         if matches!(sa, Socket::Nothing) || matches!(sb, Socket::Nothing) {
@@ -551,51 +606,58 @@ impl Unfolding<'_> {
 
     /// Takes the next NIC or port; returns its vertex and rate.
     fn plug(&mut self, link: &LinkBundle, end: (usize, u32)) -> Option<(u32, ByteRate)> {
-        let (outcome, what): (Result<(u32, ByteRate), (u32, u32)>, _) =
-            match &mut self.sockets[end.0][end.1 as usize] {
-                Socket::Nics {
-                    vertices,
-                    rate,
-                    taken,
-                } => {
-                    let next = vertices.get(*taken).copied();
-                    *taken += 1;
-                    let have = u32::try_from(vertices.len()).unwrap_or(u32::MAX);
-                    let need = u32::try_from(*taken).unwrap_or(u32::MAX);
-                    (next.map(|v| (v, *rate)).ok_or((have, need)), "NICs")
-                }
-                Socket::Nic {
-                    vertex,
-                    rate,
-                    taken,
-                } => {
-                    let free = !*taken;
-                    *taken = true;
-                    (
-                        if free {
-                            Ok((*vertex, *rate))
-                        } else {
-                            Err((1, 2))
-                        },
-                        "NICs",
-                    )
-                }
-                Socket::Switch {
-                    vertex,
-                    rate,
-                    free,
-                    ports,
-                } => match free.checked_sub(1) {
-                    Some(left) => {
-                        *free = left;
-                        (Ok((*vertex, *rate)), "ports")
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        let (plug, what) = match &mut self.sockets[end.0][end.1 as usize] {
+            Socket::Nics {
+                vertices,
+                rate,
+                taken,
+            } => {
+                let next = vertices.get(*taken).copied();
+                *taken += 1;
+                let plug = match next {
+                    Some(vertex) => Plug::In(vertex, *rate),
+                    None => Plug::Short {
+                        have: count(vertices.len()),
+                        need: count(*taken),
+                    },
+                };
+                (plug, "NICs")
+            }
+            Socket::Nic {
+                vertex,
+                rate,
+                taken,
+            } => {
+                let plug = if *taken {
+                    Plug::Short { have: 1, need: 2 }
+                } else {
+                    Plug::In(*vertex, *rate)
+                };
+                *taken = true;
+                (plug, "NICs")
+            }
+            Socket::Switch {
+                vertex,
+                rate,
+                taken,
+                ports,
+            } => {
+                *taken = taken.saturating_add(1);
+                let plug = if *taken <= *ports {
+                    Plug::In(*vertex, *rate)
+                } else {
+                    Plug::Short {
+                        have: *ports,
+                        need: *taken,
                     }
-                    None => (Err((*ports, *ports + 1)), "ports"),
-                },
-                Socket::Gpu(_) | Socket::Domain(_) | Socket::Nothing => return None,
-            };
-        match outcome {
-            Ok((vertex, rate)) => {
+                };
+                (plug, "ports")
+            }
+            Socket::Gpu(_) | Socket::Domain(_) | Socket::Nothing => return None,
+        };
+        match plug {
+            Plug::In(vertex, rate) => {
                 if link.rate > rate {
                     self.link_fault(
                         link,
@@ -608,7 +670,7 @@ impl Unfolding<'_> {
                 }
                 Some((vertex, rate))
             }
-            Err((have, need)) => {
+            Plug::Short { have, need } => {
                 let group = self.topology.groups[end.0].1.clone();
                 self.out_of_ports(link, group, what, have, need);
                 None
@@ -654,22 +716,26 @@ impl Unfolding<'_> {
         let Vertex::Gpu(ix) = self.topology.vertices[gpu as usize] else {
             return;
         };
-        if let Some((_, _, rate, members)) = self
-            .domain_members
-            .iter_mut()
-            .find(|(vertex, ..)| *vertex == domain)
-        {
-            let attached = if link.rate < *rate { link.rate } else { *rate };
-            match members.iter_mut().find(|(member, _)| *member == ix) {
-                Some((_, sum)) => *sum = *sum + attached,
-                None => members.push((ix, attached)),
-            }
+        let Some(drawn) = self.domains.iter_mut().find(|drawn| drawn.hub == domain) else {
+            return;
+        };
+        let attached = if link.rate < drawn.rate {
+            link.rate
+        } else {
+            drawn.rate
+        };
+        match drawn.members.iter_mut().find(|(member, _)| *member == ix) {
+            Some((_, sum)) => *sum = *sum + attached,
+            None => drawn.members.push((ix, attached)),
         }
     }
 
     fn join_domains(&mut self) {
         let hop = Seconds::new(SCALE_UP_HOP);
-        for (hub, kind, _, members) in std::mem::take(&mut self.domain_members) {
+        for DrawnDomain {
+            hub, kind, members, ..
+        } in std::mem::take(&mut self.domains)
+        {
             let domain = self.new_domain();
             let switched = kind == DomainKind::NvSwitch;
             for (ix, rate) in &members {

@@ -8,7 +8,7 @@ use super::memory::{MemoryBudget, budget, split_layers};
 use super::placement::place;
 use super::pool::{Layout, Phases, Pool, PoolId, Role, Service};
 use crate::catalog::{Catalog, Gpu};
-use crate::cluster::{GpuAddress, GpuIx, MAX_GPUS, Router, Topology, unfold};
+use crate::cluster::{GpuAddress, GpuIx, GpuRange, MAX_GPUS, Router, Topology, unfold};
 use crate::model::{Model, Models};
 use crate::units::{DollarsPerHour, Watts};
 use std::collections::{BTreeMap, BTreeSet};
@@ -200,19 +200,13 @@ impl Compiling<'_> {
         }
         let mut gpus = BTreeSet::new();
         let mut missing: Option<GpuAddress> = None;
-        for address in pool
-            .gpus
-            .iter()
-            .flat_map(|range| range.iter().collect::<Vec<_>>())
-        {
+        for address in pool.gpus.iter().flat_map(GpuRange::iter) {
             match self.topology.find(&address) {
                 Some(ix) => {
-                    if let Some(other) = owner.get(&ix) {
-                        if *other != pool.id {
-                            let cause = format!("GPU {address} is also in pool “{other}”");
-                            self.pool_error(pool, cause);
-                            return None;
-                        }
+                    if let Some(other) = owner.get(&ix).filter(|other| **other != pool.id) {
+                        let cause = format!("GPU {address} is also in pool “{other}”");
+                        self.pool_error(pool, cause);
+                        return None;
                     }
                     owner.insert(ix, pool.id.clone());
                     gpus.insert(ix);

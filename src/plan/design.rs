@@ -2,7 +2,7 @@
 
 use super::pool::{Feed, Phases, Pool, PoolId, Role, Service, ServiceId};
 use crate::catalog::{ModelId, typed_id};
-use crate::cluster::{Cluster, GpuAddress};
+use crate::cluster::{Cluster, GpuAddress, MAX_GPUS};
 use crate::model::Model;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -64,17 +64,17 @@ impl Design {
     }
 
     /// GPU → index into `pools`, for painting many GPUs. The first pool that names a GPU has it.
+    /// Ranges beyond [`MAX_GPUS`] GPUs in all, which `compile` refuses, are cut there.
     #[must_use]
     pub fn pool_by_gpu(&self) -> BTreeMap<GpuAddress, usize> {
-        let mut map = BTreeMap::new();
-        for (index, pool) in self.pools.iter().enumerate() {
-            for gpu in pool
-                .gpus
+        let named = self.pools.iter().enumerate().flat_map(|(index, pool)| {
+            pool.gpus
                 .iter()
-                .flat_map(|range| range.iter().collect::<Vec<_>>())
-            {
-                map.entry(gpu).or_insert(index);
-            }
+                .flat_map(move |range| range.iter().map(move |gpu| (gpu, index)))
+        });
+        let mut map = BTreeMap::new();
+        for (gpu, index) in named.take(MAX_GPUS as usize) {
+            map.entry(gpu).or_insert(index);
         }
         map
     }

@@ -87,7 +87,7 @@ impl Layout {
     /// Ranks that split each expert: `tp · dp / ep`.
     #[must_use]
     pub fn moe_tp(self) -> u32 {
-        (self.tp * self.dp / self.ep.max(1)).max(1)
+        (self.tp.saturating_mul(self.dp) / self.ep.max(1)).max(1)
     }
 }
 

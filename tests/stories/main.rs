@@ -1,6 +1,8 @@
 //! Whole-program stories: the walls of the house, the command line through the real binary, and
 //! the window by pointer events.
 
+#![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
+
 mod bad_input;
 mod command_line;
 mod layers;
