@@ -20,7 +20,6 @@ fn plan_of(design: &Design) -> Arc<Plan> {
         &Catalog::embedded().unwrap(),
         &Models::embedded().unwrap(),
         Demand {
-            longest_prompt: 2048,
             longest_context: 4096,
         },
     );

@@ -17,8 +17,6 @@ use std::sync::Arc;
 /// What the workload asks of memory and settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Demand {
-    /// Longest prompt, tokens.
-    pub longest_prompt: u64,
     /// Longest prompt and answer together, tokens.
     pub longest_context: u64,
 }
@@ -253,7 +251,7 @@ impl Compiling<'_> {
         let before = self.errors();
         let count = u32::try_from(gpus.len()).unwrap_or(u32::MAX);
         legality::layout(self.model, pool, count, &mut self.findings);
-        legality::engine(pool, self.demand.longest_prompt, &mut self.findings);
+        legality::engine(pool, self.demand.longest_context, &mut self.findings);
         legality::precision(pool, &gpu, &mut self.findings);
         if self.errors() > before {
             return None;

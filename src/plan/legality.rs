@@ -3,7 +3,7 @@
 //!
 //! Sources: vLLM's parallel layers (heads and inner widths divide by TP; KV heads divide by TP or
 //! TP by KV heads, then copied), its scheduler configuration (token budget ≥ sequences; without
-//! chunked prefill the budget must hold the longest prompt), `cases.md` T15 and T17.
+//! chunked prefill the budget must hold the longest sequence), `cases.md` T15 and T17.
 
 use super::finding::{Change, Finding, Place};
 use super::pool::{Layout, Pool};
@@ -242,7 +242,7 @@ fn experts(model: &Model, pool: &Pool, findings: &mut Vec<Finding>) {
 }
 
 /// Checks a pool's engine settings.
-pub(super) fn engine(pool: &Pool, longest_prompt: u64, findings: &mut Vec<Finding>) {
+pub(super) fn engine(pool: &Pool, longest_context: u64, findings: &mut Vec<Finding>) {
     let engine = &pool.engine;
     let place = || Place::Pool(pool.id.clone());
     let mut refuse = |cause: String| findings.push(Finding::error(place(), cause));
@@ -289,17 +289,18 @@ pub(super) fn engine(pool: &Pool, longest_prompt: u64, findings: &mut Vec<Findin
             ),
         );
     }
-    if !engine.enable_chunked_prefill && u64::from(engine.max_num_batched_tokens) < longest_prompt {
+    if !engine.enable_chunked_prefill && u64::from(engine.max_num_batched_tokens) < longest_context
+    {
         let mut finding = Finding::error(
             place(),
             format!(
-                "without chunked prefill max_num_batched_tokens ({}) must hold the longest prompt ({longest_prompt})",
+                "without chunked prefill max_num_batched_tokens ({}) must hold the longest prompt and answer ({longest_context}), which a preempted request computes again",
                 engine.max_num_batched_tokens
             ),
         );
-        if let Ok(tokens) = u32::try_from(longest_prompt) {
+        if let Ok(tokens) = u32::try_from(longest_context) {
             finding = finding.with_repair(
-                format!("Budget {longest_prompt}"),
+                format!("Budget {longest_context}"),
                 Change::TokenBudget(pool.id.clone(), tokens),
             );
         }

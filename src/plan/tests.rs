@@ -13,7 +13,6 @@ fn worked(index: usize) -> Design {
 
 fn check(design: &Design) -> Compiled {
     let demand = Demand {
-        longest_prompt: 2048,
         longest_context: 2304,
     };
     compile(
@@ -273,7 +272,7 @@ fn pools_and_links_that_are_wrong_are_named() {
     assert!(
         errors(&check(&engine))
             .iter()
-            .any(|f| f.cause.contains("longest prompt (2048)"))
+            .any(|f| f.cause.contains("longest prompt and answer (2304)"))
     );
 }
 

@@ -345,7 +345,6 @@ fn every_example_opens_and_runs() {
         for design in &project.designs {
             let longest_prompt = project.workload.input.longest();
             let demand = Demand {
-                longest_prompt,
                 longest_context: longest_prompt + project.workload.output.longest(),
             };
             let compiled = compile(design, &catalog, &models, demand);

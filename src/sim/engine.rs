@@ -75,8 +75,11 @@ pub enum SimError {
     },
 }
 
-/// Events between looks at `cancel`: some ten microseconds each.
+/// Events between looks at `cancel`: some hundred microseconds.
 const CANCEL_EVERY: u64 = 1024;
+/// Events without a token delivered or a request sent or ended after which a run is called stalled.
+/// The longest prompt in the smallest chunks on thousands of replicas stays below it.
+const STALL_EVENTS: u64 = 20_000_000;
 
 /// Runs a scenario to its end.
 ///
@@ -252,11 +255,20 @@ impl<'a> Engine<'a> {
     }
 
     fn go(&mut self, control: Control<'_>) -> Result<(), SimError> {
+        let (mut progress, mut progress_at) = (0, 0);
         while let Some((at, event)) = self.queue.pop() {
             self.now = at;
             self.events += 1;
-            if self.events.is_multiple_of(CANCEL_EVERY) && control.cancel.load(Ordering::Relaxed) {
-                return Err(SimError::Cancelled);
+            if self.events.is_multiple_of(CANCEL_EVERY) {
+                if control.cancel.load(Ordering::Relaxed) {
+                    return Err(SimError::Cancelled);
+                }
+                let so_far = self.metrics.progress();
+                if so_far != progress {
+                    (progress, progress_at) = (so_far, self.events);
+                } else if self.events - progress_at > STALL_EVENTS {
+                    return Err(self.stall("steps go on, but no request does"));
+                }
             }
             match event {
                 Event::Arrival => {
@@ -265,10 +277,7 @@ impl<'a> Engine<'a> {
                     self.next_arrival();
                 }
                 Event::StepEnd { replica, cohort } => self.step_end(replica, cohort as usize),
-                Event::StageFree { replica } => {
-                    self.replicas[replica as usize].woken();
-                    self.launch(replica);
-                }
+                Event::StageFree { replica } => self.launch(replica),
                 Event::FlowEnd { generation } => {
                     if generation == self.network.generation {
                         self.flows_end();

@@ -2,7 +2,9 @@
 //! 0.11): one token budget for prefills and decodes, running requests first, waiting ones in order
 //! of arrival, a prompt cut to the budget that is left; a request that can't get a block takes the
 //! blocks of the one admitted last, which goes back to the head of the queue with everything it has
-//! generated and is recomputed as one prefill.
+//! generated and is recomputed as one prefill. A request under way in another micro-batch can't
+//! give way before its step ends: whoever needs its blocks waits for that, so the request admitted
+//! first always gets on.
 //!
 //! A step costs what changes in it. Decodes of a cohort are a count, a sum of contexts that is
 //! affine in the step number, and a histogram of when each needs its next block: a request that
@@ -83,6 +85,19 @@ pub(super) struct Lane {
     pub(super) preemptions: u64,
     /// Most blocks in use at once.
     pub(super) peak: u64,
+    /// Counts admissions, for who came last.
+    admissions: u64,
+}
+
+/// How one pass of the scheduler went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pass {
+    /// Everyone who runs got blocks.
+    Clean,
+    /// Someone had to give way: nobody new is admitted.
+    Preempted,
+    /// Blocks are with a later request that is under way: wait for its step to end.
+    Blocked,
 }
 
 /// What a step's end brought.
@@ -134,6 +149,7 @@ impl Lane {
             outstanding: 0,
             preemptions: 0,
             peak: 0,
+            admissions: 0,
         }
     }
 
@@ -203,9 +219,9 @@ impl Lane {
             .min_by_key(|(_, cohort)| cohort.decodes)
             .map_or(0, |(index, _)| index);
         let block = u64::from(self.settings.block);
+        self.append(requests, index, id);
         let cohort = &mut self.cohorts[index];
         let life = requests[id].life;
-        cohort.append(requests, id);
         let step = cohort.step + u64::from(cohort.in_flight);
         cohort.join(requests, id, step, block);
         cohort.newcomers.push((id, life));
@@ -225,37 +241,33 @@ impl Lane {
         index: usize,
         batch: &mut Batch,
     ) -> bool {
-        let preempted = self.build(requests, index, batch);
-        // All were preempted: the next pass admits again, as the engine's next call would.
-        if batch.is_empty() && preempted {
+        let pass = self.build(requests, index, batch);
+        // All gave way: the next pass admits again, as the engine's next call would.
+        if pass == Pass::Preempted && batch.is_empty() {
             self.build(requests, index, batch);
         }
         self.cohorts[index].in_flight = !batch.is_empty();
         !batch.is_empty()
     }
 
-    /// One pass of the scheduler; whether it preempted.
-    fn build(&mut self, requests: &mut Arena, index: usize, batch: &mut Batch) -> bool {
+    fn build(&mut self, requests: &mut Arena, index: usize, batch: &mut Batch) -> Pass {
         let block = u64::from(self.settings.block);
-        batch.chunks.clear();
-        batch.prefills.clear();
-        batch.ends = 0;
-        let step = self.cohorts[index].step;
-        batch.step = step;
-        let mut preempted = false;
+        batch.clear(self.cohorts[index].step);
+        let mut pass = Pass::Clean;
         // Decodes: one token each; some need a block now.
         loop {
-            let due = u64::from(self.cohorts[index].block_due[(step % block) as usize]);
+            let due = u64::from(self.cohorts[index].block_due[(batch.step % block) as usize]);
             if due <= self.free {
                 self.take(due);
                 break;
             }
-            preempted = true;
-            self.preempt_last(requests, index, false);
+            let Some(victim) = self.victim(requests, index) else {
+                return Pass::Blocked;
+            };
+            pass = Pass::Preempted;
+            self.preempt(requests, victim, false);
         }
-        let cohort = &self.cohorts[index];
-        batch.decodes = cohort.decodes;
-        batch.context = cohort.context();
+        batch.set_decodes(&self.cohorts[index]);
         let mut budget = self.settings.budget.saturating_sub(batch.decodes);
         // Prompts under way.
         let mut position = 0;
@@ -268,15 +280,12 @@ impl Lane {
             let held = self.blocks_for(u64::from(request.computed));
             let need = self.blocks_for(u64::from(request.computed + tokens)) - held;
             if need > self.free {
-                preempted = true;
-                // Whoever was admitted last gives way, itself if it must be.
-                let last = ReqId(self.cohorts[index].tail);
-                self.preempt_last(requests, index, true);
-                if last == id {
-                    break;
-                }
-                batch.decodes = self.cohorts[index].decodes;
-                batch.context = self.cohorts[index].context();
+                let Some(victim) = self.victim(requests, index) else {
+                    return Pass::Blocked;
+                };
+                pass = Pass::Preempted;
+                self.preempt(requests, victim, victim == index);
+                batch.set_decodes(&self.cohorts[index]);
                 continue;
             }
             self.take(need);
@@ -284,10 +293,20 @@ impl Lane {
             batch.push(requests, id, tokens);
             position += 1;
         }
-        if preempted {
-            return true;
+        if pass == Pass::Clean {
+            self.admit_waiting(requests, index, batch, budget);
         }
-        // Waiting requests, in order.
+        pass
+    }
+
+    /// Waiting requests, in order, as blocks, places and budget allow.
+    fn admit_waiting(
+        &mut self,
+        requests: &mut Arena,
+        index: usize,
+        batch: &mut Batch,
+        mut budget: u32,
+    ) {
         while let Some(id) = self.waiting.front().copied() {
             if self.running >= self.settings.max_seqs || budget == 0 {
                 break;
@@ -304,18 +323,39 @@ impl Lane {
             self.take(need);
             self.waiting.pop_front();
             self.running += 1;
-            let cohort = &mut self.cohorts[index];
-            cohort.append(requests, id);
-            cohort.partial.push_back(id);
+            self.append(requests, index, id);
+            self.cohorts[index].partial.push_back(id);
             budget -= tokens;
             batch.push(requests, id, tokens);
         }
-        false
     }
 
-    /// Takes the blocks of the request admitted last and sends it back to the head of the queue.
-    /// `due_taken`: this step's decodes already have their blocks.
-    fn preempt_last(&mut self, requests: &mut Arena, index: usize, due_taken: bool) {
+    /// Adds a request to the end of a cohort's running list.
+    fn append(&mut self, requests: &mut Arena, index: usize, id: ReqId) {
+        requests[id].admission = self.admissions;
+        self.admissions += 1;
+        self.cohorts[index].append(requests, id);
+    }
+
+    /// The cohort whose last request gives way for one of cohort `own`: of all requests that are
+    /// not under way, the one admitted last. None if one under way was admitted later still.
+    fn victim(&self, requests: &Arena, own: usize) -> Option<usize> {
+        let newest = |in_flight: bool| {
+            self.cohorts
+                .iter()
+                .enumerate()
+                .filter(|(_, cohort)| cohort.tail != NONE && cohort.in_flight == in_flight)
+                .map(|(index, cohort)| (requests[ReqId(cohort.tail)].admission, index))
+                .max()
+        };
+        let (admission, index) = newest(false)?;
+        let later_under_way = newest(true).is_some_and(|(other, _)| other > admission);
+        (index != own || !later_under_way).then_some(index)
+    }
+
+    /// Takes the blocks of a cohort's last request and sends it back to the head of the queue.
+    /// `due_taken`: the blocks its decodes need in the step being built are taken already.
+    fn preempt(&mut self, requests: &mut Arena, index: usize, due_taken: bool) {
         let block = u64::from(self.settings.block);
         let id = ReqId(self.cohorts[index].tail);
         let cohort = &mut self.cohorts[index];
@@ -328,10 +368,9 @@ impl Lane {
             if cohort.newcomers.iter().all(|(other, _)| *other != id) {
                 request.last_token = cohort.last_end;
             }
-            let generated = u32::try_from(done).unwrap_or(u32::MAX);
-            let held = u64::from(request.base) + done + u64::from(due_taken);
             // Everything it has is computed again, as one prefill that yields the next token.
-            request.produced += generated;
+            request.produced += u32::try_from(done).unwrap_or(u32::MAX);
+            let held = u64::from(request.base) + done + u64::from(due_taken);
             request.base = request.input + request.produced;
             request.decoding = false;
             held
@@ -432,6 +471,20 @@ impl Lane {
 }
 
 impl Batch {
+    fn clear(&mut self, step: u64) {
+        self.step = step;
+        self.decodes = 0;
+        self.context = 0;
+        self.chunks.clear();
+        self.prefills.clear();
+        self.ends = 0;
+    }
+
+    fn set_decodes(&mut self, cohort: &Cohort) {
+        self.decodes = cohort.decodes;
+        self.context = cohort.context();
+    }
+
     fn push(&mut self, requests: &Arena, id: ReqId, tokens: u32) {
         let request = &requests[id];
         self.chunks.push(Chunk {

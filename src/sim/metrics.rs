@@ -142,6 +142,11 @@ impl Metrics {
         }
     }
 
+    /// Grows whenever something happens to a request.
+    pub(super) const fn progress(&self) -> u64 {
+        self.tokens + self.counts.arrived + self.counts.completed + self.counts.failed
+    }
+
     pub(super) const fn delivered(&self) -> u64 {
         self.tokens
     }

@@ -23,8 +23,6 @@ pub(super) struct ReplicaState {
     next_cohort: usize,
     /// When each stage is free.
     stage_free: Vec<Nanos>,
-    /// A `StageFree` event is on its way.
-    waking: bool,
     /// Device time by class.
     pub(super) by_class: [Picos; Class::COUNT],
     pub(super) steps: u64,
@@ -61,17 +59,11 @@ impl ReplicaState {
             in_flight: vec![false; stages],
             next_cohort: 0,
             stage_free: vec![0; stages],
-            waking: false,
             by_class: [0; Class::COUNT],
             steps: 0,
             request_steps: 0,
             busy: 0,
         }
-    }
-
-    /// The first stage has become free, or a step has ended.
-    pub(super) fn woken(&mut self) {
-        self.waking = false;
     }
 
     /// A cohort's step has left the last stage.
@@ -164,12 +156,11 @@ impl ReplicaState {
         self.in_flight[cohort] = true;
         self.steps += 1;
         self.request_steps += running;
-        let wakes = self.stage_free.len() > 1 && !self.waking;
-        self.waking |= wakes;
+        let piped = self.stage_free.len() > 1;
         Launched {
             cohort: u32::try_from(cohort).unwrap_or(0),
             end: at,
-            stage_free: wakes.then_some(first_end),
+            stage_free: piped.then_some(first_end),
         }
     }
 }

@@ -29,6 +29,8 @@ pub(super) struct Request {
     pub(super) life: u32,
     /// Step of its cohort at which it decodes first, while it decodes.
     pub(super) join_step: u64,
+    /// How many its lane had admitted before it.
+    pub(super) admission: u64,
     /// Whether it decodes (it prefills otherwise).
     pub(super) decoding: bool,
     /// When its first token was delivered.
@@ -61,6 +63,7 @@ impl Arena {
             produced: 0,
             life: 0,
             join_step: 0,
+            admission: 0,
             decoding: false,
             first_token: None,
             last_token: 0,

@@ -437,7 +437,11 @@ proptest! {
             engine.block_size = block_size;
             // The longest request must fit; little more may.
             engine.num_gpu_blocks = Some(blocks.max(620 / u64::from(block_size) + 2));
-            engine.max_num_batched_tokens = if chunked { budget } else { budget.max(400) };
+            engine.max_num_batched_tokens = if chunked {
+                budget
+            } else {
+                budget.max(600)
+            };
             engine.max_num_seqs = seqs.min(engine.max_num_batched_tokens);
             engine.enable_chunked_prefill = chunked;
             if index % 2 == 0 {

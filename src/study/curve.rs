@@ -60,7 +60,6 @@ impl Ask {
         };
         match traced {
             Some(trace) => Demand {
-                longest_prompt: trace.requests.iter().map(|r| r.input).max().unwrap_or(0),
                 longest_context: trace
                     .requests
                     .iter()
@@ -69,7 +68,6 @@ impl Ask {
                     .unwrap_or(0),
             },
             None => Demand {
-                longest_prompt: self.workload.input.longest(),
                 longest_context: self
                     .workload
                     .input

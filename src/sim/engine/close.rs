@@ -10,19 +10,8 @@ impl Engine<'_> {
     /// every byte sent arrived.
     pub(super) fn check(&self) -> Result<(), SimError> {
         let counts = self.metrics.counts;
-        let left = self.requests.alive() as u64;
-        if left > 0 {
-            let waiting: u32 = self
-                .replicas
-                .iter()
-                .flat_map(|r| r.lanes.iter().map(|lane| lane.outstanding))
-                .sum();
-            return Err(SimError::Stall {
-                #[expect(clippy::cast_precision_loss, reason = "for people")]
-                at_s: self.now as f64 * 1e-9,
-                in_flight: left,
-                detail: format!("{waiting} of them in schedulers"),
-            });
+        if self.requests.alive() > 0 {
+            return Err(self.stall("nothing is left to happen"));
         }
         let broken = |what: String| Err(SimError::Conservation { what });
         if counts.arrived != counts.completed + counts.failed {
@@ -61,6 +50,21 @@ impl Engine<'_> {
             ));
         }
         Ok(())
+    }
+
+    /// A run that can't go on, and where its requests are.
+    pub(super) fn stall(&self, why: &str) -> SimError {
+        let in_schedulers: u32 = self
+            .replicas
+            .iter()
+            .flat_map(|r| r.lanes.iter().map(|lane| lane.outstanding))
+            .sum();
+        SimError::Stall {
+            #[expect(clippy::cast_precision_loss, reason = "for people")]
+            at_s: self.now as f64 * 1e-9,
+            in_flight: self.requests.alive() as u64,
+            detail: format!("{why}; {in_schedulers} of them in schedulers"),
+        }
     }
 
     #[expect(clippy::cast_precision_loss, reason = "shares and rates for people")]
