@@ -234,9 +234,15 @@ impl AttentionShape {
         kernels
     }
 
-    /// Kernels of prefill for one chunk after `context` cached tokens.
-    pub(super) fn prefill(&self, tokens: f64, context: f64, precision: Precision) -> Kernels {
-        let mut kernels = vec![(
+    /// Kernels of prefill for one chunk after `context` cached tokens. Called for every chunk of
+    /// every step, so nothing is allocated.
+    pub(super) fn prefill(
+        &self,
+        tokens: f64,
+        context: f64,
+        precision: Precision,
+    ) -> impl Iterator<Item = (Class, Operator)> {
+        let core = (
             Class::Attention,
             Operator::Prefill {
                 tokens,
@@ -246,10 +252,10 @@ impl AttentionShape {
                 v_dim: self.v_dim,
                 kv_bytes: self.kv_bytes,
             },
-        )];
-        if let Some((rank, nope)) = self.latent {
-            // Keys and values are unfolded from the latents of chunk and context.
-            kernels.push((
+        );
+        // MLA: keys and values are unfolded from the latents of chunk and context.
+        let unfold = self.latent.map(|(rank, nope)| {
+            (
                 Class::Linear,
                 Operator::Linear {
                     tokens: tokens + context,
@@ -258,9 +264,9 @@ impl AttentionShape {
                     gemm: precision.gemm(),
                     weights: precision.weights,
                 },
-            ));
-        }
-        kernels
+            )
+        });
+        std::iter::once(core).chain(unfold)
     }
 }
 

@@ -232,7 +232,7 @@ impl StepPricer {
                     f64::from(chunk.context),
                     self.precision,
                 );
-                add_kernels(&mut price, &*self.fidelity, &self.gpu, &kernels, kind.count);
+                add_kernels(&mut price, &*self.fidelity, &self.gpu, kernels, kind.count);
             }
         }
         if self.stages[stage].last && lane.sampled > 0 {
@@ -272,7 +272,7 @@ impl StepPricer {
         let mut price = StepPrice::default();
         let h = super::layer::real(self.model.hidden);
         let add = |price: &mut StepPrice, kernels: &Kernels, times: f64| {
-            add_kernels(price, &*self.fidelity, &self.gpu, kernels, times);
+            add_kernels(price, &*self.fidelity, &self.gpu, kernels.iter().copied(), times);
         };
         match table {
             Table::Lane => {
@@ -387,10 +387,10 @@ fn add_kernels(
     price: &mut StepPrice,
     fidelity: &dyn Fidelity,
     gpu: &Gpu,
-    kernels: &Kernels,
+    kernels: impl Iterator<Item = (Class, Operator)>,
     times: f64,
 ) {
     for (class, operator) in kernels {
-        price.add(*class, fidelity.price(gpu, operator).seconds() * times);
+        price.add(class, fidelity.price(gpu, &operator).seconds() * times);
     }
 }
