@@ -1,6 +1,6 @@
 //! Replays of measured runs: what we are off by today. Bounds are loose on purpose, the roofline is
-//! not calibrated; the numbers are printed (`cargo test -- --nocapture replay`). TTFT has no bound:
-//! the Qwen3 run sits at the edge of its queue, where a tenth more per step is ten times the TTFT.
+//! not calibrated; the numbers are printed (`cargo test -- --nocapture replay`). TTFT has no
+//! bound: it is mostly queueing, where a tenth more per step is much more.
 
 use crate::support::{Program, shared, text};
 use std::collections::BTreeMap;
@@ -43,7 +43,8 @@ fn measured_vllm_runs_are_replayed() {
             "Qwen3-30B-A3B-Instruct-2507",
             "rtx-pro-6000-1",
             "qwen3-30b-a3b",
-            128,
+            // Its settings say 128, but its own time series shows 256 running.
+            256,
         ),
     ];
     let mut far = Vec::new();
