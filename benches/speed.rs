@@ -50,6 +50,8 @@ impl Setting {
         pool.gpus = vec!["n0/0/0-3".parse().expect("a range")];
         pool.engine.max_num_seqs = 8192;
         pool.engine.max_num_batched_tokens = 8192;
+        // No preemption: these measure steps, not memory.
+        pool.engine.num_gpu_blocks = Some(10_000_000);
         design
     }
 }
@@ -78,6 +80,29 @@ fn step_against_batch(c: &mut Criterion) {
         let workload = Workload {
             arrivals: Arrivals::Closed,
             ..Workload::fixed(16, 100, requests)
+        };
+        let plan = setting.plan(&design, &workload);
+        let steps = go(&plan, workload.clone(), Load::Concurrency(batch))
+            .work
+            .steps;
+        group.throughput(Throughput::Elements(steps));
+        group.bench_function(BenchmarkId::from_parameter(batch), |b| {
+            b.iter(|| black_box(go(&plan, workload.clone(), Load::Concurrency(batch))));
+        });
+    }
+    group.finish();
+}
+
+/// Time of a step in which nobody joins or leaves: one wave of requests, 10,000 tokens each. It must
+/// not depend on how many run.
+fn unchanged_step_against_batch(c: &mut Criterion) {
+    let setting = Setting::new();
+    let design = setting.one_replica();
+    let mut group = c.benchmark_group("unchanged step");
+    for batch in [128u32, 1024, 4096] {
+        let workload = Workload {
+            arrivals: Arrivals::Closed,
+            ..Workload::fixed(16, 10_000, u64::from(batch))
         };
         let plan = setting.plan(&design, &workload);
         let steps = go(&plan, workload.clone(), Load::Concurrency(batch))
@@ -150,6 +175,6 @@ fn edit_to_coarse_curve(c: &mut Criterion) {
 criterion_group! {
     name = speed;
     config = Criterion::default().sample_size(20);
-    targets = step_against_batch, requests_on_one_replica, edit_to_coarse_curve
+    targets = step_against_batch, unchanged_step_against_batch, requests_on_one_replica, edit_to_coarse_curve
 }
 criterion_main!(speed);

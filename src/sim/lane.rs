@@ -447,7 +447,12 @@ impl Lane {
             request.produced += 1;
             let rest = request.output - request.produced;
             let cohort = &mut self.cohorts[index];
-            cohort.partial.retain(|other| other != id);
+            // Prompts end in order of admission, so it is at the front.
+            if cohort.partial.front() == Some(id) {
+                cohort.partial.pop_front();
+            } else {
+                cohort.partial.retain(|other| other != id);
+            }
             if rest == 0 {
                 let held = u64::from(request.base);
                 cohort.unlink(requests, *id);
