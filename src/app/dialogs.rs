@@ -179,6 +179,7 @@ fn path_ui(
         .labelled_by(label.id);
     if !*focused {
         field.request_focus();
+        select_stem(ui, field.id, text);
         *focused = true;
     }
     if field.changed() {
@@ -208,6 +209,19 @@ fn path_ui(
         }
     });
     answer
+}
+
+/// Selects the file's name without folder and ending: what one most likely types anew.
+fn select_stem(ui: &Ui, id: Id, text: &str) {
+    use egui::text::{CCursor, CCursorRange};
+    let name = text.rfind(['/', '\\']).map_or(0, |at| at + 1);
+    let end = text[name..].find('.').map_or(text.len(), |at| name + at);
+    let chars = |bytes: usize| CCursor::new(text[..bytes].chars().count());
+    let mut state = egui::text_edit::TextEditState::load(ui.ctx(), id).unwrap_or_default();
+    state
+        .cursor
+        .set_char_range(Some(CCursorRange::two(chars(name), chars(end))));
+    state.store(ui.ctx(), id);
 }
 
 /// What can be said against a path at once.

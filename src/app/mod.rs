@@ -19,6 +19,7 @@ mod inspector;
 mod logic;
 pub mod outcome;
 pub mod palette;
+mod panels;
 pub mod preflight;
 mod recent;
 pub mod results;
@@ -145,6 +146,7 @@ pub struct App {
     toasts: Toasts,
     actions: Actions,
     slots: slots::Slots,
+    panels: panels::PanelSizes,
     title: String,
 }
 
@@ -188,6 +190,7 @@ impl App {
             toasts: Toasts::default(),
             actions: Actions::default(),
             slots: slots::Slots::default(),
+            panels: panels::PanelSizes::default(),
             title: String::new(),
         };
         app.settle_view();
