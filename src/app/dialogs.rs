@@ -190,12 +190,20 @@ fn path_ui(
     }
     let enter = field.lost_focus() && ui.input(|i| i.key_pressed(Key::Enter));
     buttons(ui, |ui| {
-        let go = ui.add(primary(theme, purpose.verb())).clicked() || enter;
+        let replaces = error.as_deref().is_some_and(|cause| cause.ends_with(AGAIN));
+        let verb = if replaces { "Replace" } else { purpose.verb() };
+        let go = ui.add(primary(theme, verb)).clicked() || enter;
         if ui.button("Cancel").clicked() {
             answer = Answer::Closed;
         } else if go {
             let path = typed_path(text);
-            let refusal = refuse(purpose, &path);
+            let refusal = refuse(purpose, &path).or_else(|| {
+                let there = purpose.written(&path).into_iter().find(|p| p.exists());
+                // Said once: going on without another path means it.
+                there
+                    .filter(|_| !replaces)
+                    .map(|p| format!("{} exists already; {AGAIN}", p.display()))
+            });
             match refusal {
                 Some(cause) => {
                     *error = Some(cause);
@@ -210,6 +218,9 @@ fn path_ui(
     });
     answer
 }
+
+/// How a warning ends that going on overrules.
+const AGAIN: &str = "go on to replace it";
 
 /// Selects the file's name without folder and ending: what one most likely types anew.
 fn select_stem(ui: &Ui, id: Id, text: &str) {

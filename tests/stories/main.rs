@@ -6,3 +6,4 @@ mod command_line;
 mod layers;
 mod replay;
 mod support;
+mod window;

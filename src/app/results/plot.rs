@@ -141,7 +141,7 @@ fn tick_counts(room: Vec2) -> [usize; 2] {
         reason = "a few, and float casts saturate"
     )]
     let fit = |room: f32, each: f32| (room / each).clamp(2.0, 8.0) as usize;
-    [fit(room.x - 40.0, 32.0), fit(room.y - 40.0, 28.0)]
+    [fit(room.x - 40.0, 32.0), fit(room.y - 40.0, 23.0)]
 }
 
 /// Round values across an axis, as exports have them.
@@ -243,7 +243,7 @@ fn draw_limit(painter: &Painter, to_screen: &PlotTransform, spec: &PlotSpec<'_>)
     if y < frame.top() {
         // Far above: said at the edge instead of squeezing the curves.
         painter.text(
-            frame.left_top() + egui::vec2(6.0, 2.0),
+            frame.left_top() + egui::vec2(6.0, 2.0 + 2.0 * EDGE),
             egui::Align2::LEFT_TOP,
             format!("limit {} ms ↑", short(limit)),
             FontId::proportional(crate::app::theme::text::SMALL),
