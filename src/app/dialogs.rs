@@ -179,6 +179,7 @@ fn path_ui(
         .labelled_by(label.id);
     if !*focused {
         field.request_focus();
+        select_stem(ui, field.id, text);
         *focused = true;
     }
     if field.changed() {
@@ -189,12 +190,20 @@ fn path_ui(
     }
     let enter = field.lost_focus() && ui.input(|i| i.key_pressed(Key::Enter));
     buttons(ui, |ui| {
-        let go = ui.add(primary(theme, purpose.verb())).clicked() || enter;
+        let replaces = error.as_deref().is_some_and(|cause| cause.ends_with(AGAIN));
+        let verb = if replaces { "Replace" } else { purpose.verb() };
+        let go = ui.add(primary(theme, verb)).clicked() || enter;
         if ui.button("Cancel").clicked() {
             answer = Answer::Closed;
         } else if go {
             let path = typed_path(text);
-            let refusal = refuse(purpose, &path);
+            let refusal = refuse(purpose, &path).or_else(|| {
+                let there = purpose.written(&path).into_iter().find(|p| p.exists());
+                // Said once: going on without another path means it.
+                there
+                    .filter(|_| !replaces)
+                    .map(|p| format!("{} exists already; {AGAIN}", p.display()))
+            });
             match refusal {
                 Some(cause) => {
                     *error = Some(cause);
@@ -208,6 +217,22 @@ fn path_ui(
         }
     });
     answer
+}
+
+/// How a warning ends that going on overrules.
+const AGAIN: &str = "go on to replace it";
+
+/// Selects the file's name without folder and ending: what one most likely types anew.
+fn select_stem(ui: &Ui, id: Id, text: &str) {
+    use egui::text::{CCursor, CCursorRange};
+    let name = text.rfind(['/', '\\']).map_or(0, |at| at + 1);
+    let end = text[name..].find('.').map_or(text.len(), |at| name + at);
+    let chars = |bytes: usize| CCursor::new(text[..bytes].chars().count());
+    let mut state = egui::text_edit::TextEditState::load(ui.ctx(), id).unwrap_or_default();
+    state
+        .cursor
+        .set_char_range(Some(CCursorRange::two(chars(name), chars(end))));
+    state.store(ui.ctx(), id);
 }
 
 /// What can be said against a path at once.

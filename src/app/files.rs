@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 
 /// End of a project's file name.
 pub const EXTENSION: &str = "frontier.ron";
+/// Ends of the files a plot is written to.
+const PLOT_ENDS: [&str; 3] = ["png", "svg", "csv"];
 /// Largest `config.json` read.
 const MAX_CONFIG_BYTES: u64 = 4 << 20;
 /// A system dialog that "was cancelled" faster than anybody can was never shown: rfd reports a
@@ -44,6 +46,25 @@ impl Purpose {
             Self::Model => "Import a model's config.json",
             Self::Export => "Export the plot",
             Self::Trace => "Choose a trace",
+        }
+    }
+
+    /// Files that writing to the path replaces.
+    #[must_use]
+    pub fn written(self, path: &Path) -> Vec<PathBuf> {
+        match self {
+            Self::Save => vec![with_extension(path)],
+            Self::Export => {
+                let bare = bare(path).into_os_string();
+                let with = |end: &&str| {
+                    let mut name = bare.clone();
+                    name.push(".");
+                    name.push(end);
+                    PathBuf::from(name)
+                };
+                PLOT_ENDS.iter().map(with).collect()
+            }
+            Self::Open | Self::Model | Self::Trace => Vec::new(),
         }
     }
 
@@ -100,6 +121,8 @@ pub struct Files {
     sender: Sender<FileNews>,
     receiver: Receiver<FileNews>,
     ctx: egui::Context,
+    /// The system's dialogs are used.
+    dialogs: bool,
 }
 
 impl Files {
@@ -111,7 +134,13 @@ impl Files {
             sender,
             receiver,
             ctx,
+            dialogs: true,
         }
+    }
+
+    /// Paths are typed, as on a system without file dialogs.
+    pub const fn without_dialogs(&mut self) {
+        self.dialogs = false;
     }
 
     /// The window that is woken.
@@ -127,6 +156,9 @@ impl Files {
 
     /// Shows the system's dialog.
     pub fn ask(&self, purpose: Purpose, start: Option<PathBuf>, name: &str) {
+        if !self.dialogs {
+            return self.work("file-dialog", move || FileNews::NoDialog(purpose));
+        }
         let dialog = dialog(purpose, start, name);
         self.work("file-dialog", move || {
             let asked = Instant::now();
@@ -264,12 +296,16 @@ fn read_config(path: &Path) -> Result<Imported, String> {
     import_config(&text, &name).map_err(|error| error.to_string())
 }
 
-fn export(path: &Path, figure: &Figure, table: &Table) -> Result<Vec<PathBuf>, String> {
-    let known = |end: &std::ffi::OsStr| ["png", "svg", "csv"].iter().any(|e| end == *e);
-    let bare = match path.extension() {
-        Some(end) if known(end) => path.with_extension(""),
+/// A plot's path without the ending of one of its files.
+fn bare(path: &Path) -> PathBuf {
+    match path.extension() {
+        Some(end) if PLOT_ENDS.iter().any(|e| end == *e) => path.with_extension(""),
         _ => path.to_owned(),
-    };
+    }
+}
+
+fn export(path: &Path, figure: &Figure, table: &Table) -> Result<Vec<PathBuf>, String> {
+    let bare = bare(path);
     let stem = bare
         .file_name()
         .map(|name| name.to_string_lossy().into_owned())

@@ -54,12 +54,12 @@ impl App {
             UiCommand::Quit => ctx.send_viewport_cmd(egui::ViewportCommand::Close),
             UiCommand::Undo => {
                 if let Some(label) = self.history.undo() {
-                    self.toasts.push(Tone::Done, format!("Undone: {label}"));
+                    self.toasts.step(format!("Undone: {label}"));
                 }
             }
             UiCommand::Redo => {
                 if let Some(label) = self.history.redo() {
-                    self.toasts.push(Tone::Done, format!("Redone: {label}"));
+                    self.toasts.step(format!("Redone: {label}"));
                 }
             }
             UiCommand::SelectAll => self.view.selection = self.select_all(),

@@ -19,6 +19,7 @@ mod inspector;
 mod logic;
 pub mod outcome;
 pub mod palette;
+mod panels;
 pub mod preflight;
 mod recent;
 pub mod results;
@@ -39,7 +40,7 @@ mod widgets;
 pub use preflight::{Backend, NoDisplay, preflight};
 
 use crate::catalog::{Catalog, CatalogError};
-use crate::jobs::CurveRunner;
+use crate::jobs::{CurvePoint, CurveRunner};
 use crate::model::{ModelError, Models};
 use crate::plan::{Design, DesignId};
 use crate::project::{Example, Project, examples};
@@ -49,7 +50,7 @@ use dialogs::{After, Dialog};
 use eframe::egui;
 use files::Files;
 use history::History;
-use outcome::Outcome;
+use outcome::{Freshness, Outcome};
 use recent::Recent;
 use results::ResultsView;
 use selection::Selection;
@@ -145,6 +146,7 @@ pub struct App {
     toasts: Toasts,
     actions: Actions,
     slots: slots::Slots,
+    panels: panels::PanelSizes,
     title: String,
 }
 
@@ -188,13 +190,14 @@ impl App {
             toasts: Toasts::default(),
             actions: Actions::default(),
             slots: slots::Slots::default(),
+            panels: panels::PanelSizes::default(),
             title: String::new(),
         };
         app.settle_view();
         app
     }
 
-    /// A window for tests: embedded presets, nothing remembered.
+    /// A window for tests: embedded presets, nothing remembered, paths typed.
     ///
     /// # Errors
     /// An embedded preset is broken.
@@ -203,7 +206,9 @@ impl App {
             project: Some((None, project)),
             ..AppOptions::default()
         };
-        Ok(Self::new(ctx, options, load_presets(None)?))
+        let mut app = Self::new(ctx, options, load_presets(None)?);
+        app.files.without_dialogs();
+        Ok(app)
     }
 
     /// The document.
@@ -217,6 +222,20 @@ impl App {
     pub fn design(&self) -> &Design {
         let project = self.history.project();
         &project.designs[self.design_index()]
+    }
+
+    /// What is selected.
+    #[must_use]
+    pub const fn selection(&self) -> &Selection {
+        &self.view.selection
+    }
+
+    /// The curve of the design in view, once it is computed of the document as it is.
+    #[must_use]
+    pub fn curve(&self) -> Option<&[CurvePoint]> {
+        let current = self.planned == Some(self.history.revision()) && !self.runner.is_busy();
+        let (points, freshness) = self.outcome.design(&self.view.design)?.shown();
+        (current && freshness == Freshness::Fine && !points.is_empty()).then_some(points)
     }
 
     /// Its place among the tabs.

@@ -1,4 +1,4 @@
-//! The status bar: what the design adds up to, problems, fidelity, run, zoom.
+//! The status bar: what the design adds up to, problems, fidelity.
 
 use super::App;
 use super::command::Action;
@@ -38,9 +38,6 @@ impl App {
                 queue.push(Action::Results(ResultsTab::Problems));
             }
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                ui.label(small(format!("{:.0} %", self.view.zoom * 100.0)))
-                    .on_hover_text("Zoom of the drawing");
-                ui.label(small(self.run_state(theme).1));
                 if let Some(fidelity) = fidelity(shown) {
                     ui.label(small(fidelity))
                         .on_hover_text("Where step times come from, and how far they may be off");

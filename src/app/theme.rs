@@ -2,6 +2,7 @@
 //! UI code names tokens, never colours.
 
 use crate::plan::Role;
+use crate::report::{Rgb, palette};
 use eframe::egui::Color32;
 
 /// Spacing scale, points.
@@ -115,37 +116,115 @@ impl Theme {
         }
     }
 
-    /// The colour of a role; none: idle. The same in drawing, plots, tables and exports, from a
-    /// palette that the common colour-blindnesses keep apart (Okabe and Ito 2008), shifted in
-    /// lightness for contrast with the theme.
+    /// The colour of a role; none: idle. The one set of [`palette`], so that drawing, plots, tables
+    /// and exports agree, in the tone that stands out from this theme's ground.
     #[must_use]
     pub const fn role(&self, role: Option<Role>) -> Color32 {
-        let (light, dark) = match role {
-            Some(Role::Prefill) => (
-                Color32::from_rgb(0x00, 0x72, 0xB2),
-                Color32::from_rgb(0x4F, 0xA8, 0xE0),
-            ),
-            Some(Role::Decode) => (
-                Color32::from_rgb(0xC4, 0x6A, 0x00),
-                Color32::from_rgb(0xE9, 0x9A, 0x2C),
-            ),
-            Some(Role::Attention) => (
-                Color32::from_rgb(0x00, 0x85, 0x62),
-                Color32::from_rgb(0x2F, 0xBF, 0x98),
-            ),
-            Some(Role::Ffn) => (
-                Color32::from_rgb(0xA8, 0x4A, 0x82),
-                Color32::from_rgb(0xDB, 0x8D, 0xBA),
-            ),
-            Some(Role::Colocated) => (
-                Color32::from_rgb(0x2B, 0x8F, 0xC9),
-                Color32::from_rgb(0x7C, 0xC6, 0xF2),
-            ),
-            None => (
-                Color32::from_rgb(0x8A, 0x94, 0xA1),
-                Color32::from_rgb(0x7B, 0x87, 0x96),
-            ),
+        let tone = match role {
+            Some(Role::Prefill) => palette::PREFILL,
+            Some(Role::Decode) => palette::DECODE,
+            Some(Role::Attention) => palette::ATTENTION,
+            Some(Role::Ffn) => palette::FFN,
+            Some(Role::Colocated) => palette::CO_LOCATED,
+            None => palette::IDLE,
         };
-        if self.dark { dark } else { light }
+        let Rgb(r, g, b) = if self.dark {
+            tone.on_dark
+        } else {
+            tone.on_light
+        };
+        Color32::from_rgb(r, g, b)
+    }
+
+    /// The same for words: nearer to the text's colour, for the contrast that small type needs.
+    #[must_use]
+    pub fn role_ink(&self, role: Option<Role>) -> Color32 {
+        self.role(role).lerp_to_gamma(self.text, 0.4)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn luminance(color: Color32) -> f64 {
+        let part = |x: u8| {
+            let x = f64::from(x) / 255.0;
+            if x <= 0.04045 {
+                x / 12.92
+            } else {
+                libm::pow((x + 0.055) / 1.055, 2.4)
+            }
+        };
+        0.2126 * part(color.r()) + 0.7152 * part(color.g()) + 0.0722 * part(color.b())
+    }
+
+    /// WCAG 2.1.
+    fn contrast(a: Color32, b: Color32) -> f64 {
+        let (a, b) = (luminance(a), luminance(b));
+        (a.max(b) + 0.05) / (a.min(b) + 0.05)
+    }
+
+    fn roles() -> impl Iterator<Item = Option<Role>> {
+        Role::ALL.into_iter().map(Some).chain([None])
+    }
+
+    // How far the tones are from each other, for every kind of sight, is tested where they are.
+    #[test]
+    fn roles_have_the_colours_of_exports() {
+        for theme in [Theme::light(), Theme::dark()] {
+            let mut seen: Vec<Color32> = roles().map(|role| theme.role(role)).collect();
+            let exported: Vec<Color32> = palette::ROLES
+                .iter()
+                .map(|(_, tone)| {
+                    if theme.dark {
+                        tone.on_dark
+                    } else {
+                        tone.on_light
+                    }
+                })
+                .map(|Rgb(r, g, b)| Color32::from_rgb(r, g, b))
+                .collect();
+            assert!(seen.iter().all(|color| exported.contains(color)));
+            seen.sort_by_key(|c| c.to_array());
+            seen.dedup();
+            assert_eq!(seen.len(), palette::ROLES.len());
+        }
+    }
+
+    #[test]
+    fn colours_stand_out_from_every_ground_of_the_theme() {
+        for theme in [Theme::light(), Theme::dark()] {
+            for ground in [theme.canvas, theme.panel, theme.card] {
+                for role in roles() {
+                    let (color, ink) = (theme.role(role), theme.role_ink(role));
+                    assert!(
+                        contrast(color, ground) >= 2.7,
+                        "{role:?} on {ground:?}: {}",
+                        contrast(color, ground)
+                    );
+                    assert!(
+                        contrast(ink, ground) >= 4.5,
+                        "{role:?} as words on {ground:?}: {}",
+                        contrast(ink, ground)
+                    );
+                }
+                for ink in [
+                    theme.text,
+                    theme.text_muted,
+                    theme.error,
+                    theme.warning,
+                    theme.good,
+                    theme.accent,
+                ] {
+                    assert!(
+                        contrast(ink, ground) >= 4.5,
+                        "{ink:?} on {ground:?}: {}",
+                        contrast(ink, ground)
+                    );
+                }
+            }
+            assert!(contrast(theme.on_accent, theme.accent) >= 4.5);
+        }
     }
 }

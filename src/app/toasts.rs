@@ -22,6 +22,8 @@ pub enum Tone {
 struct Toast {
     text: String,
     tone: Tone,
+    /// A step through the history: the next one takes its place.
+    step: bool,
     /// Seconds of `input.time` at which it goes; none: not shown yet.
     until: Option<f64>,
 }
@@ -35,9 +37,20 @@ pub struct Toasts {
 impl Toasts {
     /// Shows a notice.
     pub fn push(&mut self, tone: Tone, text: impl Into<String>) {
+        self.add(tone, text.into(), false);
+    }
+
+    /// Says what was undone or redone, in place of the step before.
+    pub fn step(&mut self, text: impl Into<String>) {
+        self.list.retain(|toast| !toast.step);
+        self.add(Tone::Done, text.into(), true);
+    }
+
+    fn add(&mut self, tone: Tone, text: String, step: bool) {
         self.list.push(Toast {
-            text: text.into(),
+            text,
             tone,
+            step,
             until: None,
         });
         if self.list.len() > MOST {

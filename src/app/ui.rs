@@ -70,8 +70,15 @@ impl App {
             .frame(frame(theme.panel, 14, 0))
             .show(ui, |ui| self.status_ui(ui, theme, &shown, &mut queue));
         let width = ui.available_width();
+        let sizes = &mut self.panels;
+        let palette = (width * 0.14).clamp(230.0, 280.0);
+        let inspector = (width * 0.2).clamp(316.0, 420.0);
+        let palette = sizes.palette.ask(ui, "palette", |size| size.x, palette);
+        let inspector = sizes
+            .inspector
+            .ask(ui, "inspector", |size| size.x, inspector);
         Panel::left("palette")
-            .default_size(216.0)
+            .default_size(palette)
             .size_range(160.0..=(width * 0.3).max(161.0))
             .resizable(true)
             .frame(frame(theme.panel, 10, 8))
@@ -79,14 +86,19 @@ impl App {
                 slots.palette(ui, &inspected, self.view.tool, &mut actions);
             });
         Panel::right("inspector")
-            .default_size(316.0)
+            .default_size(inspector)
             .size_range(270.0..=(width * 0.45).max(271.0))
             .resizable(true)
             .frame(frame(theme.panel, 14, 10))
             .show(ui, |ui| inspector_ui(ui, &inspected, &mut actions));
         let height = ui.available_height();
+        let results_height = (height * 0.42).clamp(300.0, 640.0);
+        let results_height = self
+            .panels
+            .results
+            .ask(ui, "results", |size| size.y, results_height);
         Panel::bottom("results")
-            .default_size((height * 0.42).clamp(300.0, 520.0))
+            .default_size(results_height)
             .size_range(120.0..=(height - 120.0).max(300.0))
             .resizable(true)
             .frame(frame(theme.panel, 14, 6))

@@ -94,34 +94,46 @@ fn range(series: &[CurveSeries], look: &CurveLook, metric: Metric) -> Option<[f6
     axis_top(values, limit).map(|top| [0.0, top])
 }
 
-/// Where a vertical axis ends; `values` come with whether they are saturated. A saturated latency
-/// grows with the length of the run and means little, and one far beyond the limit is simply too
-/// long: neither may flatten the rest. So the axis ends a little above the highest unsaturated
-/// value or the limit, and at most at four times the limit. None: there is nothing to show.
+/// A value beyond this many limits is simply too long.
+const FAR_BEYOND: f64 = 1.75;
+/// A limit beyond this many of the values is said, not shown: it would flatten them.
+const FAR_LIMIT: f64 = 2.5;
+/// How far above the settled values saturated ones are still followed.
+const FOLLOWED: f64 = 1.6;
+
+/// Where a vertical axis ends; `values` come with whether they are saturated. What matters lies
+/// around and below the limit, where the design keeps up. A saturated latency grows with the
+/// length of the run and means little, and one far beyond the limit is simply too long: neither
+/// may flatten the rest, and the curve leaves through the top instead. None: there is nothing to
+/// show.
 #[must_use]
 pub fn axis_top(values: impl Iterator<Item = (f64, bool)>, limit: Option<f64>) -> Option<f64> {
-    let (mut settled, mut highest, mut lowest) = (0.0_f64, 0.0_f64, f64::INFINITY);
-    for (value, saturated) in values.filter(|(value, _)| value.is_finite()) {
-        highest = highest.max(value);
-        lowest = lowest.min(value);
-        if !saturated {
-            settled = settled.max(value);
-        }
-    }
-    if highest <= 0.0 {
+    let values: Vec<(f64, bool)> = values.filter(|(value, _)| value.is_finite()).collect();
+    let most = |reach: f64, settled: bool| {
+        values
+            .iter()
+            .filter(|(value, saturated)| *value <= reach && !(settled && *saturated))
+            .map(|(value, _)| *value)
+            .fold(0.0_f64, f64::max)
+    };
+    if most(f64::INFINITY, false) <= 0.0 {
         return None;
     }
-    let calm = if settled > 0.0 { settled } else { highest };
-    let mut top = highest.min(1.6 * calm).max(calm);
-    if let Some(limit) = limit {
-        if limit < 4.0 * calm {
-            top = top.max(limit);
+    let within = |reach: f64| {
+        let (settled, highest) = (most(reach, true), most(reach, false));
+        if settled > 0.0 {
+            highest.min(FOLLOWED * settled).max(settled)
+        } else {
+            highest
         }
-        // Curves wholly beyond the limit keep an axis of their own.
-        if lowest < 2.0 * limit {
-            top = top.min(4.0 * limit);
-        }
-    }
+    };
+    // Curves wholly beyond the limit keep an axis of their own.
+    let near = limit.map_or(0.0, |limit| within(FAR_BEYOND * limit));
+    let top = match limit {
+        Some(limit) if near > 0.0 && limit <= FAR_LIMIT * near => near.max(limit),
+        _ if near > 0.0 => near,
+        _ => within(f64::INFINITY),
+    };
     Some(1.08 * top)
 }
 

@@ -8,3 +8,4 @@ mod command_line;
 mod layers;
 mod replay;
 mod support;
+mod window;

@@ -5,7 +5,7 @@ use eframe::egui::{Pos2, Rect, Vec2};
 /// Least and most zoom.
 const RANGE: (f32, f32) = (0.04, 4.0);
 /// Fitting never enlarges beyond this: a lone node should look like one.
-const LARGEST_FIT: f32 = 1.25;
+const LARGEST_FIT: f32 = 1.5;
 
 /// Pan and zoom.
 #[derive(Debug, Clone, Copy, PartialEq)]

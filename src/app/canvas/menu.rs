@@ -68,7 +68,7 @@ impl CanvasState {
                 ui.menu_button("Role", |ui| {
                     for role in Role::ALL.map(Some).into_iter().chain([None]) {
                         let words = role.map_or("Idle", Role::name);
-                        let text = egui::RichText::new(words).color(view.theme.role(role));
+                        let text = egui::RichText::new(words).color(view.theme.role_ink(role));
                         if ui.button(text).clicked() {
                             output.edits.extend(gesture::stroke(
                                 view,

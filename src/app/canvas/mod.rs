@@ -124,6 +124,8 @@ pub struct CanvasState {
     armed: Option<Part>,
     hover: Hit,
     hover_since: f64,
+    /// Where the button was let go: no tooltip covers what was just done there.
+    quiet: Option<Pos2>,
     refusal: Option<(String, f64)>,
     last_link: Option<LinkKind>,
     last_role: Option<Option<Role>>,
@@ -252,6 +254,11 @@ impl CanvasState {
         self.keys(ui, &response, view, &mut output);
         self.point(ui, &response, canvas, pointer, view, &mut output);
         self.drag_in(&response, canvas, view, &mut output);
+        if ui.input(|i| i.pointer.any_released()) {
+            self.quiet = pointer;
+        } else if self.quiet.is_some_and(|at| !near(at, pointer)) {
+            self.quiet = None;
+        }
         self.paint(ui, canvas, view, pointer, &response);
         self.menu(&response, canvas, view, &mut output);
         access::register(ui, canvas, self.camera, &self.scene);
@@ -447,6 +454,11 @@ impl CanvasState {
         }
         self.overlay(&pen, ui, view, pointer, response);
     }
+}
+
+/// Whether the pointer rests where it was.
+fn near(at: Pos2, pointer: Option<Pos2>) -> bool {
+    pointer.is_some_and(|now| now.distance(at) < 4.0)
 }
 
 /// The card a part would be, its middle at a world point and its corner on the grid.

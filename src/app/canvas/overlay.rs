@@ -72,8 +72,11 @@ impl CanvasState {
             );
         }
         self.hint(pen, view);
-        let idle = self.gesture.is_none()
+        // While painting or linking, the drawing itself says what happens.
+        let idle = matches!(view.tool, Tool::Select | Tool::Hand)
+            && self.gesture.is_none()
             && self.armed.is_none()
+            && self.quiet.is_none()
             && !DragAndDrop::has_any_payload(ui.ctx());
         if idle
             && !egui::Popup::is_any_open(ui.ctx())

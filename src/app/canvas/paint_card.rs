@@ -132,20 +132,25 @@ fn header(pen: &Pen<'_>, card: &Card, rect: Rect) {
         // Names keep a readable size; what doesn't fit is cut.
         let font =
             eframe::egui::FontId::proportional(if pen.camera.zoom > 0.34 { 10.0 } else { 8.5 });
-        let title = if card.count > 1 {
-            format!("{} ×{}", card.name, card.count)
-        } else {
-            card.name.clone()
-        };
         let at = if matches!(card.shape.inside, Inside::Plain) {
             pos2(left, rect.center().y)
         } else {
             pos2(left, rect.top() + pen.len(HEADER / 2.0))
         };
+        if card.count > 1 {
+            // The count is told apart from the name, and stays where the name is cut.
+            let count = format!("×{}", card.count);
+            let galley = pen
+                .painter
+                .layout_no_wrap(count, font.clone(), theme.text_muted);
+            let place = Align2::RIGHT_CENTER.anchor_size(pos2(right, at.y), galley.size());
+            right = place.left() - 4.0;
+            pen.painter.galley(place.min, galley, theme.text_muted);
+        }
         pen.text_font(
             at,
             Align2::LEFT_CENTER,
-            &title,
+            &card.name,
             font,
             theme.text,
             right - left,
@@ -263,7 +268,7 @@ fn plain(pen: &Pen<'_>, scene: &Scene, card: &Card, rect: Rect, look: &Look) {
                 Align2::RIGHT_CENTER,
                 role.name(),
                 BODY,
-                theme.role(Some(role)),
+                theme.role_ink(Some(role)),
                 pen.len(70.0),
             );
         }
@@ -335,7 +340,7 @@ fn footer(pen: &Pen<'_>, scene: &Scene, card: &Card) {
             say("   ", pen.theme.text_muted);
         }
         let color = if role.is_some() {
-            pen.theme.role(*role)
+            pen.theme.role_ink(*role)
         } else {
             pen.theme.text_muted
         };

@@ -96,11 +96,9 @@ impl Scene {
         }
         scene.wires = scene.wires_of(design);
         route(&scene.cards, &mut scene.wires);
-        scene.bounds = scene
-            .cards
-            .iter()
-            .map(|card| card.shape.rect)
-            .reduce(Rect::union);
+        let cards = scene.cards.iter().map(|card| card.shape.rect);
+        let wires = scene.wires.iter().map(Wire::extent);
+        scene.bounds = cards.chain(wires).reduce(Rect::union);
         scene
     }
 

@@ -97,7 +97,7 @@ impl Lines {
             match scene.pool(pool) {
                 Some(pool) => self.0.push((
                     format!("{count} in {} · {}", pool.name, layout_words(pool.layout)),
-                    Some(view.theme.role(Some(pool.role))),
+                    Some(view.theme.role_ink(Some(pool.role))),
                 )),
                 None => self.say(format!("{count} idle")),
             }
@@ -145,7 +145,7 @@ fn gpu_lines(view: &CanvasView<'_>, scene: &Scene, card: &Card, instance: u32, s
         Some(pool) => {
             lines.0.push((
                 format!("{} · {}", pool.name, layout_words(pool.layout)),
-                Some(view.theme.role(Some(pool.role))),
+                Some(view.theme.role_ink(Some(pool.role))),
             ));
             if let Some((_, memory)) = view.memory.iter().find(|(id, _)| *id == pool.id) {
                 lines.say(match memory.shortfall {

@@ -67,6 +67,14 @@ impl Wire {
         }
     }
 
+    /// The line and its label.
+    pub fn extent(&self) -> Rect {
+        let label = self.label_at.map_or(Rect::NOTHING, |middle| {
+            Rect::from_center_size(middle, label_size(&self.label))
+        });
+        self.bounds.union(label)
+    }
+
     /// Distance from a point to the line.
     pub fn distance(&self, point: Pos2) -> f32 {
         self.points

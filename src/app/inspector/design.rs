@@ -124,7 +124,13 @@ fn pool_row(ui: &mut Ui, view: &Inspected<'_>, pool: &Pool, actions: &mut Action
                 dot(ui, theme.role(Some(pool.role)));
                 ui.add(Label::new(RichText::new(&pool.name).family(style::medium())).truncate());
                 ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                    ui.label(RichText::new(pool.role.name()).color(theme.role(Some(pool.role))));
+                    // Most pools are called what they do; once is enough.
+                    if pool.name.starts_with(pool.role.name()) {
+                        return;
+                    }
+                    ui.label(
+                        RichText::new(pool.role.name()).color(theme.role_ink(Some(pool.role))),
+                    );
                 });
             });
             let layout = layout_text(pool.layout, view.model());

@@ -9,16 +9,18 @@ use crate::app::widgets::marker;
 use crate::jobs::CurvePoint;
 use crate::report::Dash;
 use crate::report::palette::SeriesLook;
-use crate::report::ticks::{linear, nice_step};
+use crate::report::ticks::{Tick, linear, nice_step};
 use crate::report::{LoadKind, Metric, Statistic, axis_top};
 use eframe::egui::{
-    self, Color32, FontId, Painter, Pos2, Response, RichText, Shape, Stroke, Ui, Vec2,
+    self, Color32, FontId, Painter, Pos2, Response, RichText, Shape, Stroke, Ui, Vec2, vec2,
 };
 use egui_plot::{AxisHints, GridMark, HPlacement, Plot, PlotPoint, PlotTransform};
 use std::ops::RangeInclusive;
 
 /// How far from a point the pointer may be to be told about it, points of the screen.
 const REACH: f32 = 26.0;
+/// How far below the plot's top the points beyond it are marked.
+const EDGE: f32 = 6.0;
 
 /// One design's curve in one plot.
 pub(super) struct Curve<'a> {
@@ -66,7 +68,8 @@ pub(super) fn plot_ui(
                         .color(theme.text_muted),
                 );
             });
-            let (x, y) = bounds(spec);
+            let counts = tick_counts(vec2(size.x, ui.available_height()));
+            let (x, y) = bounds(spec, counts[0]);
             let axis = |hints: AxisHints<'static>| {
                 hints
                     .tick_label_color(theme.text_muted)
@@ -91,17 +94,20 @@ pub(super) fn plot_ui(
                 .label_formatter(|_| None)
                 .grid_color(theme.line.gamma_multiply(0.6))
                 .grid_spacing(8.0..=9.0)
-                .x_grid_spacer(|input| marks(input.bounds, 5))
-                .y_grid_spacer(|input| marks(input.bounds, 5))
+                .x_grid_spacer(move |input| marks(input.bounds, counts[0]))
+                .y_grid_spacer(move |input| marks(input.bounds, counts[1]))
                 .custom_x_axes(vec![axis(
-                    AxisHints::new_x().label(x_label).label_spacing(16.0..=24.0),
+                    AxisHints::new_x()
+                        .label(x_label)
+                        .label_spacing(16.0..=24.0)
+                        .formatter(move |mark, range| tick_label(mark.value, range, counts[0])),
                 )])
                 .custom_y_axes(vec![axis(
                     AxisHints::new_y()
                         .placement(HPlacement::Left)
                         .min_thickness(38.0)
                         .label_spacing(12.0..=16.0)
-                        .formatter(|mark, _| short(mark.value)),
+                        .formatter(move |mark, range| tick_label(mark.value, range, counts[1])),
                 )])
                 .height(ui.available_height())
                 .width(size.x);
@@ -127,6 +133,17 @@ pub(super) fn plot_ui(
     .inner
 }
 
+/// About how many ticks there is room for, across and up.
+fn tick_counts(room: Vec2) -> [usize; 2] {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a few, and float casts saturate"
+    )]
+    let fit = |room: f32, each: f32| (room / each).clamp(2.0, 8.0) as usize;
+    [fit(room.x - 40.0, 32.0), fit(room.y - 40.0, 23.0)]
+}
+
 /// Round values across an axis, as exports have them.
 fn marks((low, high): (f64, f64), count: usize) -> Vec<GridMark> {
     let step_size = nice_step(high - low, count);
@@ -139,8 +156,18 @@ fn marks((low, high): (f64, f64), count: usize) -> Vec<GridMark> {
         .collect()
 }
 
-/// From zero; the top leaves out saturated points that would flatten the rest.
-fn bounds(spec: &PlotSpec<'_>) -> (RangeInclusive<f64>, RangeInclusive<f64>) {
+/// What a tick says; all of an axis share decimals and suffix.
+fn tick_label(value: f64, range: &RangeInclusive<f64>, count: usize) -> String {
+    let step = nice_step(range.end() - range.start(), count);
+    let near = |tick: &Tick| (tick.value - value).abs() < step * 1e-3;
+    linear(*range.start(), *range.end(), count)
+        .into_iter()
+        .find(near)
+        .map_or_else(|| short(value), |tick| tick.label)
+}
+
+/// From zero; across to the tick after the last point, up to where [`axis_top`] says.
+fn bounds(spec: &PlotSpec<'_>, x_ticks: usize) -> (RangeInclusive<f64>, RangeInclusive<f64>) {
     let all = || {
         spec.curves
             .iter()
@@ -150,12 +177,54 @@ fn bounds(spec: &PlotSpec<'_>) -> (RangeInclusive<f64>, RangeInclusive<f64>) {
     let right = all().map(|(p, _)| p[0]).fold(0.0, f64::max);
     let values = all().map(|(p, run)| (p[1], run.summary.saturated));
     let top = axis_top(values, spec.limit).unwrap_or(1.0);
-    let right = if right > 0.0 { right * 1.03 } else { 1.0 };
-    (0.0..=right, 0.0..=top)
+    (0.0..=last_tick(right, x_ticks), 0.0..=top)
+}
+
+/// The first tick at or after the last value, and no point on the very edge.
+fn last_tick(right: f64, ticks: usize) -> f64 {
+    if right <= 0.0 {
+        return 1.0;
+    }
+    let step = nice_step(right, ticks);
+    let tick = (right / step - 1e-9).ceil() * step;
+    tick.max(right * 1.025)
 }
 
 fn position(to_screen: &PlotTransform, [x, y]: [f64; 2]) -> Option<Pos2> {
     (x.is_finite() && y.is_finite()).then(|| to_screen.position_from_point(&PlotPoint::new(x, y)))
+}
+
+/// Where a point is marked: beyond the top, at the edge above it; and whether it is beyond.
+fn marked(to_screen: &PlotTransform, point: [f64; 2]) -> Option<(Pos2, bool)> {
+    let at = position(to_screen, point)?;
+    let edge = to_screen.frame().top() + EDGE;
+    if at.y < to_screen.frame().top() {
+        Some((Pos2::new(at.x, edge), true))
+    } else {
+        Some((at, false))
+    }
+}
+
+/// The part of a line that is below the plot's top.
+fn below(top: f32, [a, b]: [Pos2; 2]) -> Option<[Pos2; 2]> {
+    let at_top = |from: Pos2, to: Pos2| from.lerp(to, (top - from.y) / (to.y - from.y));
+    match (a.y < top, b.y < top) {
+        (true, true) => None,
+        (false, false) => Some([a, b]),
+        (false, true) => Some([a, at_top(a, b)]),
+        (true, false) => Some([at_top(a, b), b]),
+    }
+}
+
+/// An arrowhead: the curve goes on above the plot.
+fn beyond(painter: &Painter, at: Pos2, color: Color32, hollow: Option<Color32>) {
+    let corners = [(0.0, -4.2), (3.8, 2.6), (-3.8, 2.6)];
+    let points = corners.iter().map(|(x, y)| at + vec2(*x, *y)).collect();
+    painter.add(Shape::convex_polygon(
+        points,
+        hollow.unwrap_or(color),
+        Stroke::new(1.3, color),
+    ));
 }
 
 /// The two axes as hairlines.
@@ -174,7 +243,7 @@ fn draw_limit(painter: &Painter, to_screen: &PlotTransform, spec: &PlotSpec<'_>)
     if y < frame.top() {
         // Far above: said at the edge instead of squeezing the curves.
         painter.text(
-            frame.left_top() + egui::vec2(6.0, 2.0),
+            frame.left_top() + egui::vec2(6.0, 2.0 + 2.0 * EDGE),
             egui::Align2::LEFT_TOP,
             format!("limit {} ms ↑", short(limit)),
             FontId::proportional(crate::app::theme::text::SMALL),
@@ -219,19 +288,28 @@ fn draw_curve(
         .map(|p| position(to_screen, *p))
         .collect();
     for (i, pair) in at.windows(2).enumerate() {
-        if let [Some(a), Some(b)] = pair {
+        let visible = |ends| below(to_screen.frame().top(), ends);
+        if let [Some(a), Some(b)] = pair
+            && let Some(ends) = visible([*a, *b])
+        {
             let saturated = curve.runs.get(i + 1).is_some_and(|r| r.summary.saturated);
             let stroke = Stroke::new(1.8, if saturated { faint } else { color });
-            dashed(painter, &[*a, *b], curve.look.dash, stroke);
+            dashed(painter, &ends, curve.look.dash, stroke);
         }
     }
-    for (i, pos) in at.iter().enumerate() {
-        let Some(pos) = pos else { continue };
+    for (i, point) in curve.points.iter().enumerate() {
+        let Some((pos, is_beyond)) = marked(to_screen, *point) else {
+            continue;
+        };
         let saturated = curve.runs.get(i).is_some_and(|r| r.summary.saturated);
         let hollow = saturated.then_some(spec.theme.panel);
-        painter.add(marker(curve.look.marker, *pos, 3.6, color, hollow));
+        if is_beyond {
+            beyond(painter, pos, color, hollow);
+        } else {
+            painter.add(marker(curve.look.marker, pos, 3.6, color, hollow));
+        }
         if is_on(hovered, curve.index, i) {
-            painter.circle_stroke(*pos, 7.5, Stroke::new(1.5, curve.color));
+            painter.circle_stroke(pos, 7.5, Stroke::new(1.5, curve.color));
         }
     }
 }
@@ -261,8 +339,8 @@ fn nearest(response: &Response, to_screen: &PlotTransform, spec: &PlotSpec<'_>) 
                 .iter()
                 .enumerate()
                 .filter_map(move |(point, p)| {
-                    let pos =
-                        position(to_screen, *p).filter(|pos| frame.expand(4.0).contains(*pos))?;
+                    let (pos, _) = marked(to_screen, *p)
+                        .filter(|(pos, _)| frame.expand(4.0).contains(*pos))?;
                     let hovered = Hovered {
                         design: curve.index,
                         point,
@@ -369,6 +447,33 @@ mod tests {
         ] {
             assert_eq!(short(value), text);
         }
+    }
+
+    #[test]
+    fn an_axis_ends_at_a_tick_beyond_its_points() {
+        for (right, ticks) in [(188.0, 5), (9.3, 5), (11_400.0, 8), (0.7, 4), (200.0, 5)] {
+            let end = last_tick(right, ticks);
+            assert!(end > right && end < right * 2.0, "{right}: {end}");
+            let last = marks((0.0, end), ticks).last().map(|m| m.value);
+            assert!(
+                last.is_some_and(|last| last >= right * 0.97),
+                "{right}: {last:?}"
+            );
+        }
+        assert!(last_tick(0.0, 5) > 0.0);
+    }
+
+    #[test]
+    fn lines_end_at_the_top_and_ticks_read_alike() {
+        let (low, high) = (Pos2::new(0.0, 100.0), Pos2::new(10.0, -100.0));
+        assert_eq!(below(0.0, [low, high]), Some([low, Pos2::new(5.0, 0.0)]));
+        assert_eq!(below(0.0, [high, low]), Some([Pos2::new(5.0, 0.0), low]));
+        assert_eq!(below(0.0, [high, high]), None);
+        let label = |value| tick_label(value, &(0.0..=12_000.0), 6);
+        assert_eq!(
+            [label(0.0), label(2000.0), label(12_000.0)],
+            ["0", "2k", "12k"]
+        );
     }
 
     #[test]

@@ -98,6 +98,26 @@ fn an_axis_shows_the_knee_and_the_limit() {
         top(&[(800.0, false)], Some(50.0)).unwrap() > 800.0,
         "all beyond the limit"
     );
+    let knee = [
+        (20.0, false),
+        (110.0, false),
+        (650.0, false),
+        (4200.0, false),
+        (6900.0, true),
+    ];
+    let end = top(&knee, Some(2000.0)).unwrap();
+    assert!(
+        (650.0..800.0).contains(&end),
+        "what is met is legible: {end}"
+    );
+    let met = [
+        (20.0, false),
+        (900.0, false),
+        (3000.0, false),
+        (9000.0, true),
+    ];
+    let end = top(&met, Some(2000.0)).unwrap();
+    assert!((3000.0..3500.0).contains(&end), "around the limit: {end}");
     assert!(top(&[(70.0, true)], None).unwrap() > 70.0);
 }
 

@@ -1,0 +1,290 @@
+//! The window as people use it: found by name, moved by the pointer, read back from the document.
+
+use eframe::egui::{self, Event, Modifiers, PointerButton, Pos2, accesskit::Role as Access, pos2};
+use egui_kittest::Harness;
+use egui_kittest::kittest::{NodeT as _, Queryable as _};
+use frontier::app::App;
+use frontier::app::selection::Item;
+use frontier::jobs::CurvePoint;
+use frontier::project::{self, FIRST_EXAMPLE, Project, to_text};
+use std::time::{Duration, Instant};
+
+/// How long a curve may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A window with a document in it.
+struct Window {
+    harness: Harness<'static, App>,
+}
+
+impl Window {
+    fn open(project: Project) -> Self {
+        let harness = Harness::builder()
+            .with_size([1600.0, 1100.0])
+            .with_max_steps(60)
+            .build_eframe(|cc| App::for_test(&cc.egui_ctx, project).unwrap());
+        let mut window = Self { harness };
+        window.settle();
+        window
+    }
+
+    fn example() -> Self {
+        Self::open(project::example(FIRST_EXAMPLE).unwrap())
+    }
+
+    fn app(&self) -> &App {
+        self.harness.state()
+    }
+
+    fn text(&self) -> String {
+        to_text(self.app().project())
+    }
+
+    /// A few frames: what was asked for is done and drawn.
+    fn settle(&mut self) {
+        self.harness.run_steps(5);
+    }
+
+    fn wait<T>(&mut self, what: &str, test: impl Fn(&Self) -> Option<T>) -> T {
+        let start = Instant::now();
+        loop {
+            if let Some(found) = test(self) {
+                self.settle();
+                return found;
+            }
+            assert!(start.elapsed() < PATIENCE, "waited for {what}");
+            std::thread::sleep(Duration::from_millis(5));
+            self.harness.step();
+        }
+    }
+
+    /// The curve of the design in view, of the document as it is.
+    fn curve(&mut self) -> Vec<CurvePoint> {
+        self.wait("the curve", |w| w.app().curve().map(<[_]>::to_vec))
+    }
+
+    fn button(&self, label: &str) -> Pos2 {
+        let found = self.harness.get_by_role_and_label(Access::Button, label);
+        found.rect().center()
+    }
+
+    fn place(&self, label: &str) -> Pos2 {
+        self.harness.get_by_label(label).rect().center()
+    }
+
+    fn press(&mut self, at: Pos2, pressed: bool) {
+        self.harness.event(Event::PointerButton {
+            pos: at,
+            button: PointerButton::Primary,
+            pressed,
+            modifiers: Modifiers::NONE,
+        });
+        self.harness.step();
+    }
+
+    fn click(&mut self, at: Pos2) {
+        self.harness.hover_at(at);
+        self.harness.step();
+        self.press(at, true);
+        self.press(at, false);
+        self.settle();
+    }
+
+    fn drag(&mut self, from: Pos2, to: Pos2) {
+        self.harness.hover_at(from);
+        self.harness.step();
+        self.press(from, true);
+        for step in 1..=8u8 {
+            self.harness.hover_at(from.lerp(to, f32::from(step) / 8.0));
+            self.harness.step();
+        }
+        self.press(to, false);
+        self.settle();
+    }
+
+    /// Types into the field that has the focus, in place of what it says.
+    fn type_anew(&mut self, text: &str) {
+        self.harness
+            .key_combination_modifiers(Modifiers::COMMAND, &[egui::Key::A]);
+        self.harness.step();
+        self.harness.event(Event::Text(text.to_owned()));
+        self.harness.step();
+        self.harness.key_press(egui::Key::Enter);
+        self.settle();
+    }
+
+    /// `Undo: …` of the Edit menu; false: there is nothing to undo.
+    fn undo(&mut self) -> bool {
+        self.click(self.button("Edit"));
+        let item = self
+            .harness
+            .query_by_label_contains("Undo: ")
+            .map(|item| item.rect().center());
+        if let Some(item) = item {
+            self.click(item);
+        }
+        item.is_some()
+    }
+}
+
+fn last(curve: &[CurvePoint]) -> f64 {
+    let point = curve.last().unwrap();
+    point.summary.output_tokens_per_s
+}
+
+#[test]
+fn a_node_is_drawn_joined_painted_and_undone_with_the_pointer_alone() {
+    let mut window = Window::example();
+    let first = window.text();
+    window.click(window.place("Design B Co-located"));
+    let before = window.curve();
+    for _ in 0..2 {
+        window.click(window.button("Zoom out"));
+    }
+    let canvas = window.harness.get_by_label("Canvas").rect();
+
+    window.drag(
+        window.button("HGX H800"),
+        pos2(canvas.center().x, canvas.top() + 110.0),
+    );
+    window.drag(
+        window.button("QM9700 leaf"),
+        pos2(canvas.left() + 110.0, canvas.top() + 110.0),
+    );
+    let cluster = |w: &Window| w.app().design().cluster.clone();
+    assert_eq!(cluster(&window).groups.len(), 4);
+
+    window.click(window.button("InfiniBand"));
+    window.drag(window.place("node h800-1"), window.place("switch leaf-1"));
+    assert_eq!(cluster(&window).links.len(), 2);
+    assert_eq!(cluster(&window).links[1].count, 8, "all of its NICs");
+
+    window.click(window.button("Co-located"));
+    window.click(window.place("node h800-1"));
+    let pool = &window.app().design().pools[0];
+    let gpus: u64 = pool.gpus.iter().map(frontier::cluster::GpuRange::len).sum();
+    assert_eq!(gpus, 24);
+    let after = window.curve();
+    assert!(
+        last(&after) > 1.3 * last(&before),
+        "half as many GPUs again serve more: {} and {}",
+        last(&before),
+        last(&after)
+    );
+
+    let mut steps = 0;
+    while window.text() != first {
+        assert!(window.undo(), "undone to the first document");
+        steps += 1;
+    }
+    assert_eq!(steps, 4, "node, switch, link, paint");
+    let again = window.curve();
+    assert_eq!(
+        last(&again).to_bits(),
+        last(&before).to_bits(),
+        "the same document, the same curve"
+    );
+}
+
+#[test]
+fn a_click_on_a_problem_selects_the_culprit_and_its_button_mends_it() {
+    let mut project = project::example(FIRST_EXAMPLE).unwrap();
+    let pool = &mut project.designs[0].pools[0];
+    (pool.layout.tp, pool.layout.ep) = (3, 1);
+    let id = pool.id.clone();
+    let mut window = Window::open(project);
+    window.wait("a problem", |w| {
+        let found = w.harness.query_by_label_contains("Problems ");
+        found.map(drop)
+    });
+    let tab = window.harness.get_by_label_contains("Problems ").rect();
+    window.click(tab.center());
+    let row = window
+        .harness
+        .query_all_by_label_contains("Go to A · pool Prefill")
+        .next()
+        .unwrap()
+        .rect();
+    window.click(row.left_center() + egui::vec2(40.0, 0.0));
+    assert!(window.app().selection().has(&Item::Pool(id)));
+
+    let mend = window
+        .harness
+        .query_all_by_role(Access::Button)
+        .find(|button| {
+            let label = button.accesskit_node().label().unwrap_or_default();
+            row.contains(button.rect().center()) && !label.starts_with("Go to")
+        })
+        .unwrap()
+        .rect();
+    window.click(mend.center());
+    let tp = window.app().design().pools[0].layout.tp;
+    assert!(64 % tp == 0 && tp != 3, "TP {tp}");
+    window.curve();
+}
+
+#[test]
+fn an_edit_in_the_inspector_computes_the_curve_anew() {
+    let mut window = Window::example();
+    let before = window.curve();
+    let field = window
+        .harness
+        .get_by_role_and_label(Access::SpinButton, "Input tokens")
+        .rect();
+    window.click(field.center());
+    window.type_anew("512");
+    let lengths = window.text();
+    assert!(lengths.contains("512"), "the document has it");
+    let after = window.curve();
+    assert!(
+        last(&after) > last(&before),
+        "shorter prompts leave more for output"
+    );
+}
+
+#[test]
+fn what_cannot_be_saved_is_said_and_the_old_file_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    let old = dir.path().join("old.frontier.ron");
+    let mut window = Window::example();
+    let save_as = |window: &mut Window, path: &std::path::Path| {
+        window.click(window.button("File"));
+        let item = window.harness.get_by_label_contains("Save as…").rect();
+        window.click(item.center());
+        window.wait("the field for a path", |w| {
+            w.harness
+                .query_by_role_and_label(Access::Button, "Save")
+                .map(drop)
+        });
+        window.type_anew(path.to_str().unwrap());
+    };
+    save_as(&mut window, &old);
+    window.wait("the file", |_| old.exists().then_some(()));
+    let written = std::fs::read_to_string(&old).unwrap();
+
+    let field = window
+        .harness
+        .get_by_role_and_label(Access::SpinButton, "Input tokens")
+        .rect();
+    window.click(field.center());
+    window.type_anew("512");
+    let edited = window.text();
+    // A file is no folder: nothing can be written there, by nobody.
+    save_as(&mut window, &old.join("new.frontier.ron"));
+    window.wait("the error", |w| {
+        w.harness
+            .query_by_label_contains("Can't save the project")
+            .map(drop)
+    });
+    assert_eq!(std::fs::read_to_string(&old).unwrap(), written);
+    assert_eq!(window.text(), edited, "nothing typed was lost");
+
+    // Another file is only replaced when asked twice.
+    window.click(window.button("OK"));
+    save_as(&mut window, &old);
+    assert_eq!(std::fs::read_to_string(&old).unwrap(), written);
+    window.click(window.button("Replace"));
+    window.wait("the file replaced", |_| {
+        (std::fs::read_to_string(&old).unwrap() == edited).then_some(())
+    });
+}
