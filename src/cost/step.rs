@@ -272,7 +272,13 @@ impl StepPricer {
         let mut price = StepPrice::default();
         let h = super::layer::real(self.model.hidden);
         let add = |price: &mut StepPrice, kernels: &Kernels, times: f64| {
-            add_kernels(price, &*self.fidelity, &self.gpu, kernels.iter().copied(), times);
+            add_kernels(
+                price,
+                &*self.fidelity,
+                &self.gpu,
+                kernels.iter().copied(),
+                times,
+            );
         };
         match table {
             Table::Lane => {
