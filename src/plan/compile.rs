@@ -4,7 +4,7 @@ use super::design::{Design, ModelRef};
 use super::finding::{Change, Finding, Place, Severity};
 use super::frozen::{Plan, PlannedPool, PlannedService, Replica};
 use super::legality;
-use super::memory::{MemoryBudget, budget, split_layers};
+use super::memory::{BlockSource, MemoryBudget, budget, split_layers};
 use super::placement::place;
 use super::pool::{Layout, Phases, Pool, PoolId, Role, Service};
 use crate::catalog::{Catalog, Gpu};
@@ -121,9 +121,11 @@ fn link_repair(finding: Finding, fault: &crate::cluster::ClusterFault) -> Findin
     };
     let id = id.clone();
     match fault {
-        F::Dangling { .. } | F::NoInstance { .. } | F::EmptyBundle | F::CannotJoin { .. } => {
-            finding.with_repair("Remove the link", Change::RemoveLink(id))
-        }
+        F::Dangling { .. }
+        | F::NoInstance { .. }
+        | F::EmptyBundle
+        | F::SlowBundle
+        | F::CannotJoin { .. } => finding.with_repair("Remove the link", Change::RemoveLink(id)),
         F::OutOfPorts {
             what: "NICs", have, ..
         } if *have > 0 => {
@@ -385,6 +387,13 @@ impl Compiling<'_> {
             return;
         }
         let cause = match memory.shortfall {
+            Some(missing) if memory.source == BlockSource::Measured => format!(
+                "num_gpu_blocks is {}: weights and so many blocks take {:.1} GiB more than the {:.1} GiB of each {}",
+                memory.blocks,
+                missing.gib(),
+                memory.capacity.gib(),
+                gpu.name
+            ),
             Some(missing) => format!(
                 "{} does not fit {} GPUs at TP {} · PP {} · EP {}: {:.1} GiB of {:.1} GiB are missing on each",
                 self.model.name,
