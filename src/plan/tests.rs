@@ -237,6 +237,41 @@ fn numbers_no_hardware_has_are_refused() {
 }
 
 #[test]
+fn a_pool_serves_once_and_what_its_role_says() {
+    let refused = |change: &dyn Fn(&mut Design), part: &str| {
+        let mut design = worked(0);
+        change(&mut design);
+        let compiled = check(&design);
+        assert!(compiled.plan.is_none(), "{part}");
+        assert!(
+            compiled.findings.iter().any(|f| f.cause.contains(part)),
+            "{part}: {:#?}",
+            compiled.findings
+        );
+    };
+    // Served twice, its GPUs would count twice.
+    let again = |id: &str| Service::Whole {
+        id: id.parse().unwrap(),
+        pool: "prefill".parse().unwrap(),
+        phases: Phases::Prefill,
+    };
+    refused(&|d| d.services.push(again("prefill")), "two services");
+    refused(&|d| d.services.push(again("more")), "both have pool");
+    refused(&|d| d.pools[0].role = Role::Attention, "role of its pool");
+    refused(&|d| d.pools[1].role = Role::Colocated, "role of its pool");
+    refused(&|d| d.services.clear(), "nothing serves");
+    refused(
+        &|d| {
+            d.feeds = vec![Feed {
+                from: "decode".parse().unwrap(),
+                to: "prefill".parse().unwrap(),
+            }];
+        },
+        "can't feed",
+    );
+}
+
+#[test]
 fn memory_adds_up() {
     for index in 0..2 {
         for (_, memory) in check(&worked(index)).memory {
