@@ -28,6 +28,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<(), Failure> {
             print_design(design, compiled);
         }
     }
+    input.check_workload().map_err(|e| Failure::usage(&e))?;
     let broken: Vec<&str> = checked
         .iter()
         .filter(|(_, compiled)| compiled.plan.is_none())

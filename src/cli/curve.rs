@@ -59,9 +59,10 @@ pub(super) fn curve(args: &CurveArgs) -> Result<(), Failure> {
             "loads must be finite numbers above 0".to_owned(),
         ));
     }
-    if study.points > MAX_POINTS {
+    if !(1..=MAX_POINTS).contains(&study.points) {
         return Err(Failure::Usage(format!(
-            "a curve has at most {MAX_POINTS} points"
+            "a curve has from 1 to {MAX_POINTS} points, not {}",
+            study.points
         )));
     }
     let curves = simulate_curves(&input, args.input.design.as_deref(), &study)?;
@@ -163,9 +164,7 @@ pub(super) fn print_curve(curve: &Curve<'_>) {
     for (load, s) in &curve.points {
         println!(
             "  {:>12} {:>10} {:>10} {:>10} {:>10} {:>10.0} {:>12.1}{}",
-            format!("{:.4}", load_value(*load))
-                .trim_end_matches('0')
-                .trim_end_matches('.'),
+            print::number(load_value(*load)),
             print::ms(&s.ttft_s, s.ttft_s.p50),
             print::ms(&s.ttft_s, s.ttft_s.p95),
             print::ms(&s.tpot_s, s.tpot_s.p50),

@@ -7,7 +7,7 @@ use crate::model::Models;
 use crate::plan::{Compiled, Design, Severity, compile};
 use crate::project::{Project, load, resolve};
 use crate::study::Ask;
-use crate::workload::{Arrivals, ColumnMap, TimeUnit, Trace, read_trace};
+use crate::workload::{Arrivals, ColumnMap, Load, TimeUnit, Trace, WorkloadError, read_trace};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -84,6 +84,16 @@ impl Input {
             }));
         }
         Ok(chosen)
+    }
+
+    /// Checks what is asked, under any load that goes with its arrivals.
+    pub(super) fn check_workload(&self) -> Result<(), WorkloadError> {
+        let load = match self.ask.workload.arrivals {
+            Arrivals::Open { .. } => Load::Rate(1.0),
+            Arrivals::Closed => Load::Concurrency(1),
+            Arrivals::Trace => Load::TraceSpeed(1.0),
+        };
+        self.ask.workload.check(load, self.ask.trace.as_ref())
     }
 
     /// Plans a design.

@@ -38,10 +38,19 @@ pub(super) fn place(place: &Place) -> String {
 /// A load in words.
 pub(super) fn load(load: Load) -> String {
     match load {
-        Load::Rate(rate) => format!("{rate} requests/s"),
+        Load::Rate(rate) => format!("{} requests/s", number(rate)),
         Load::Concurrency(n) => format!("{n} in flight"),
-        Load::TraceSpeed(speed) => format!("trace at {speed}×"),
+        Load::TraceSpeed(speed) => format!("trace at {}×", number(speed)),
     }
+}
+
+/// A number to four decimals, or as a power of ten where those would show nothing or too much.
+pub(super) fn number(value: f64) -> String {
+    if value != 0.0 && !(1e-3..1e9).contains(&value.abs()) {
+        return format!("{value:.3e}");
+    }
+    let text = format!("{value:.4}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// Milliseconds with three digits or so, `n/a` without samples.

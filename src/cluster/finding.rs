@@ -76,6 +76,9 @@ pub enum ClusterFault {
         super::MAX_PARALLEL
     )]
     EmptyBundle,
+    /// A latency that is no link's.
+    #[error("the latency of a link is at most {} s", super::MAX_LATENCY_S)]
+    SlowBundle,
     /// Pairwise wiring of groups of different size.
     #[error("pairwise links need as many instances at one end ({a}) as at the other ({b})")]
     Unpaired {

@@ -12,6 +12,8 @@ typed_id!(
 
 /// Most parallel links of one bundle.
 pub const MAX_PARALLEL: u32 = 1024;
+/// Longest latency of a link, seconds: to a geostationary satellite and back is half a second.
+pub const MAX_LATENCY_S: f64 = 1.0;
 
 /// What a link is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

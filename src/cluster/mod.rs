@@ -15,7 +15,9 @@ pub use group::{
     DomainKind, Group, GroupId, GroupKind, InstanceOverride, MAX_GPUS, MAX_GROUPS, MAX_INSTANCES,
     Position,
 };
-pub use link::{Instances, LinkBundle, LinkId, LinkKind, MAX_PARALLEL, Port, Wiring};
+pub use link::{
+    Instances, LinkBundle, LinkId, LinkKind, MAX_LATENCY_S, MAX_PARALLEL, Port, Wiring,
+};
 pub use path::{Path, Router};
 pub use topology::{Channel, ChannelClass, ChannelId, GpuIx, GpuSite, Topology};
 pub use unfold::unfold;

@@ -3,7 +3,7 @@
 
 use super::finding::{ClusterFault, ClusterPlace};
 use super::group::{DomainKind, Group, GroupKind, MAX_GPUS, MAX_GROUPS, MAX_INSTANCES};
-use super::link::{Instances, LinkBundle, LinkKind, MAX_PARALLEL, Port, Wiring};
+use super::link::{Instances, LinkBundle, LinkKind, MAX_LATENCY_S, MAX_PARALLEL, Port, Wiring};
 use super::topology::{ChannelClass, GpuIx, GpuSite, Topology, Vertex};
 use super::{Cluster, GpuAddress};
 use crate::catalog::{Catalog, Gpu, ScaleUpKind};
@@ -474,6 +474,10 @@ impl Unfolding<'_> {
     fn bundle(&mut self, cluster: &Cluster, link: &LinkBundle) {
         if !(1..=MAX_PARALLEL).contains(&link.count) || link.rate.get() <= 0.0 {
             self.link_fault(link, ClusterFault::EmptyBundle);
+            return;
+        }
+        if link.latency.get() > MAX_LATENCY_S {
+            self.link_fault(link, ClusterFault::SlowBundle);
             return;
         }
         let (Some((ga, a)), Some((gb, b))) = (

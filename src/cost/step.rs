@@ -62,14 +62,15 @@ pub struct StepPrice {
 impl StepPrice {
     fn add(&mut self, class: Class, seconds: f64) {
         let picos = picos(seconds);
-        self.total += picos;
-        self.by_class[class as usize] += picos;
+        self.total = self.total.saturating_add(picos);
+        let sum = &mut self.by_class[class as usize];
+        *sum = sum.saturating_add(picos);
     }
 
     fn add_all(&mut self, other: &Self) {
-        self.total += other.total;
+        self.total = self.total.saturating_add(other.total);
         for (mine, theirs) in self.by_class.iter_mut().zip(other.by_class) {
-            *mine += theirs;
+            *mine = mine.saturating_add(theirs);
         }
     }
 }

@@ -1,12 +1,14 @@
 //! From a design to a [`Plan`], or to the findings that say why not. All of them, not the first.
 
+mod serving;
+
 use super::design::{Design, ModelRef};
 use super::finding::{Change, Finding, Place, Severity};
-use super::frozen::{Plan, PlannedPool, PlannedService, Replica};
+use super::frozen::{Plan, PlannedPool, Replica};
 use super::legality;
-use super::memory::{MemoryBudget, budget, split_layers};
+use super::memory::{BlockSource, MemoryBudget, budget, split_layers};
 use super::placement::place;
-use super::pool::{Layout, Phases, Pool, PoolId, Role, Service};
+use super::pool::{Layout, Pool, PoolId, Role};
 use crate::catalog::{Catalog, Gpu};
 use crate::cluster::{GpuAddress, GpuIx, GpuRange, MAX_GPUS, Router, Topology, unfold};
 use crate::model::{Model, Models};
@@ -121,9 +123,11 @@ fn link_repair(finding: Finding, fault: &crate::cluster::ClusterFault) -> Findin
     };
     let id = id.clone();
     match fault {
-        F::Dangling { .. } | F::NoInstance { .. } | F::EmptyBundle | F::CannotJoin { .. } => {
-            finding.with_repair("Remove the link", Change::RemoveLink(id))
-        }
+        F::Dangling { .. }
+        | F::NoInstance { .. }
+        | F::EmptyBundle
+        | F::SlowBundle
+        | F::CannotJoin { .. } => finding.with_repair("Remove the link", Change::RemoveLink(id)),
         F::OutOfPorts {
             what: "NICs", have, ..
         } if *have > 0 => {
@@ -385,8 +389,15 @@ impl Compiling<'_> {
             return;
         }
         let cause = match memory.shortfall {
+            Some(missing) if memory.source == BlockSource::Measured => format!(
+                "num_gpu_blocks is {}: weights and so many blocks take {:.1} GiB more than the {:.1} GiB of each {}",
+                memory.blocks,
+                missing.gib(),
+                memory.capacity.gib(),
+                gpu.name
+            ),
             Some(missing) => format!(
-                "{} does not fit {} GPUs at TP {} · PP {} · EP {}: {:.1} GiB of {:.1} GiB are missing on each",
+                "{} does not fit {} GPUs at TP {} · PP {} · EP {}: it takes {:.1} GiB more than the {:.1} GiB of each",
                 self.model.name,
                 gpu.name,
                 layout.tp,
@@ -464,162 +475,5 @@ impl Compiling<'_> {
         }
         layouts.sort_by_key(|layout| (layout.gpus(), layout.pp));
         layouts
-    }
-
-    fn services(&mut self, pools: &[Option<PlannedPool>]) -> Vec<PlannedService> {
-        let mut planned = Vec::new();
-        for service in &self.design.services {
-            match service {
-                Service::Whole { id, pool, phases } => {
-                    let Some(index) = self.design.pools.iter().position(|p| &p.id == pool) else {
-                        self.findings.push(Finding::error(
-                            Place::Service(id.clone()),
-                            format!("service “{id}” names pool “{pool}”, which does not exist"),
-                        ));
-                        continue;
-                    };
-                    if pools[index].is_some() {
-                        planned.push(PlannedService {
-                            // Pools that can't serve drop out of the plan; count those before.
-                            pool: pools[..index].iter().flatten().count(),
-                            phases: *phases,
-                        });
-                    }
-                }
-                Service::Afd { id, .. } => self.findings.push(Finding::error(
-                    Place::Service(id.clone()),
-                    "attention/FFN pools can be drawn and saved; running them comes with the Disaggregation work. Paint co-located, prefill or decode to simulate now"
-                        .to_owned(),
-                )),
-            }
-        }
-        self.lone_halves();
-        let has = |phase: Phases| {
-            self.design
-                .services
-                .iter()
-                .any(|s| s.phases() == phase || s.phases() == Phases::Both)
-        };
-        let missing = if self.design.services.is_empty() && self.design.pools.is_empty() {
-            Some("nothing serves yet: paint a role on some GPUs".to_owned())
-        } else if !has(Phases::Prefill) && !self.design.services.is_empty() {
-            Some(
-                "decode has nobody to prefill for it: paint some GPUs prefill or co-located"
-                    .to_owned(),
-            )
-        } else if !has(Phases::Decode) && !self.design.services.is_empty() {
-            Some("prefill has nobody to decode for it: paint some GPUs decode".to_owned())
-        } else {
-            None
-        };
-        if let Some(cause) = missing {
-            self.findings.push(Finding::error(Place::Design, cause));
-        }
-        planned
-    }
-
-    /// An attention pool without an FFN pool, or the other way round, belongs to no service.
-    fn lone_halves(&mut self) {
-        for pool in &self.design.pools {
-            let half = matches!(pool.role, Role::Attention | Role::Ffn);
-            if half && !self.design.services.iter().any(|s| s.uses(&pool.id)) {
-                let other = if pool.role == Role::Ffn {
-                    "attention"
-                } else {
-                    "FFN"
-                };
-                self.findings.push(Finding::error(
-                    Place::Pool(pool.id.clone()),
-                    format!(
-                        "“{}” is half of a split: paint some GPUs {other} to pair it with",
-                        pool.name
-                    ),
-                ));
-            }
-        }
-    }
-
-    fn feeds(
-        &mut self,
-        pools: &[Option<PlannedPool>],
-        services: &[PlannedService],
-    ) -> Vec<(usize, usize)> {
-        let live: Vec<&PlannedPool> = pools.iter().flatten().collect();
-        let mut router = Router::new(self.topology);
-        let mut reach = |from: usize, to: usize| {
-            let rank = |service: usize| live[services[service].pool].replicas[0].ranks[0];
-            router.path(rank(from), rank(to)).is_some()
-        };
-        let of = |phases: Phases| -> Vec<usize> {
-            (0..services.len())
-                .filter(|s| services[*s].phases == phases)
-                .collect()
-        };
-        let mut feeds = Vec::new();
-        if self.design.feeds.is_empty() {
-            for from in of(Phases::Prefill) {
-                for to in of(Phases::Decode) {
-                    if reach(from, to) {
-                        feeds.push((from, to));
-                    }
-                }
-            }
-        } else {
-            let index = |pool: &PoolId| {
-                services
-                    .iter()
-                    .position(|service| live[service.pool].id == *pool)
-            };
-            let named = |id| {
-                self.design.services.iter().find_map(|s| match s {
-                    Service::Whole { id: own, pool, .. } if own == id => Some(pool.clone()),
-                    _ => None,
-                })
-            };
-            for feed in &self.design.feeds {
-                let ends = (
-                    named(&feed.from).and_then(|p| index(&p)),
-                    named(&feed.to).and_then(|p| index(&p)),
-                );
-                if let (Some(from), Some(to)) = ends {
-                    if reach(from, to) {
-                        feeds.push((from, to));
-                    } else {
-                        self.findings.push(Finding::error(
-                            Place::Service(feed.from.clone()),
-                            format!(
-                                "“{}” feeds “{}” but nothing joins them: draw a link",
-                                feed.from, feed.to
-                            ),
-                        ));
-                    }
-                }
-            }
-        }
-        for service in of(Phases::Prefill) {
-            if !feeds.iter().any(|(from, _)| *from == service) && !of(Phases::Decode).is_empty() {
-                let pool = live[services[service].pool];
-                self.findings.push(Finding::error(
-                    Place::Pool(pool.id.clone()),
-                    format!(
-                        "prefill “{}” reaches no decode pool: draw a link between them",
-                        pool.name
-                    ),
-                ));
-            }
-        }
-        for service in of(Phases::Decode) {
-            if !feeds.iter().any(|(_, to)| *to == service) && !of(Phases::Prefill).is_empty() {
-                let pool = live[services[service].pool];
-                self.findings.push(Finding::warning(
-                    Place::Pool(pool.id.clone()),
-                    format!(
-                        "decode “{}” is fed by no prefill pool and stays idle",
-                        pool.name
-                    ),
-                ));
-            }
-        }
-        feeds
     }
 }

@@ -12,6 +12,8 @@ use crate::model::{Attention, Ffn, Model};
 
 /// Largest parallel degree accepted; beyond it a number is a typing error.
 pub(super) const MAX_DEGREE: u32 = 4096;
+/// Longest host time of a step accepted, seconds; engines take milliseconds.
+const MAX_HOST_S: f64 = 10.0;
 
 /// Whether TP divides what it must in every layer.
 pub(super) fn tp_is_legal(model: &Model, tp: u32) -> bool {
@@ -262,6 +264,12 @@ pub(super) fn engine(pool: &Pool, longest_context: u64, findings: &mut Vec<Findi
         refuse(format!(
             "max_num_seqs is {}: it must be from 1 to 1000000",
             engine.max_num_seqs
+        ));
+    }
+    if engine.host_step_time.get() > MAX_HOST_S {
+        refuse(format!(
+            "host_step_time is {} s: it must be at most {MAX_HOST_S} s",
+            engine.host_step_time.get()
         ));
     }
     if engine.num_gpu_blocks == Some(0) {

@@ -231,7 +231,14 @@ pub(super) fn budget(model: &Model, pool: &Pool, gpu: &Gpu, layout: Layout) -> M
         fullest.blocks = blocks;
         fullest.kv_tokens = blocks.saturating_mul(u64::from(engine.block_size));
         fullest.source = BlockSource::Measured;
-        fullest.shortfall = None;
+        // Measured blocks overrule our estimates of the rest, but not the size of the GPU.
+        let weights = fullest.terms.first().map_or(Bytes::ZERO, |term| term.bytes);
+        let taken = Bytes::new(
+            blocks
+                .saturating_mul(fullest.block_bytes.get())
+                .saturating_add(weights.get()),
+        );
+        fullest.shortfall = (taken > fullest.capacity).then(|| taken - fullest.capacity);
     }
     fullest
 }

@@ -3,6 +3,7 @@ use crate::catalog::{Catalog, Dtype, ModelId, NodeTypeId};
 use crate::cluster::GroupKind;
 use crate::model::{Models, Precision};
 use crate::project::example;
+use crate::units::Seconds;
 
 fn worked(index: usize) -> Design {
     example("pdd-vs-colocated")
@@ -204,6 +205,70 @@ fn measured_blocks_override_and_say_so() {
     let memory = &compiled.memory[0].1;
     assert_eq!((memory.blocks, memory.kv_tokens), (2588, 41_408));
     assert_eq!(memory.source, BlockSource::Measured);
+}
+
+#[test]
+fn numbers_no_hardware_has_are_refused() {
+    let refuses = |change: &dyn Fn(&mut Design), part: &str| {
+        let mut design = worked(1);
+        change(&mut design);
+        let compiled = check(&design);
+        assert!(compiled.plan.is_none(), "{part}");
+        assert!(
+            compiled.findings.iter().any(|f| f.cause.contains(part)),
+            "{part}: {:#?}",
+            compiled.findings
+        );
+    };
+    for blocks in [10_000_000, u64::MAX] {
+        refuses(
+            &|design| design.pools[0].engine.num_gpu_blocks = Some(blocks),
+            "num_gpu_blocks",
+        );
+    }
+    refuses(
+        &|design| design.pools[0].engine.host_step_time = Seconds::new(1e300),
+        "host_step_time",
+    );
+    refuses(
+        &|design| design.cluster.links[0].latency = Seconds::new(1e300),
+        "latency",
+    );
+}
+
+#[test]
+fn a_pool_serves_once_and_what_its_role_says() {
+    let refused = |change: &dyn Fn(&mut Design), part: &str| {
+        let mut design = worked(0);
+        change(&mut design);
+        let compiled = check(&design);
+        assert!(compiled.plan.is_none(), "{part}");
+        assert!(
+            compiled.findings.iter().any(|f| f.cause.contains(part)),
+            "{part}: {:#?}",
+            compiled.findings
+        );
+    };
+    // Served twice, its GPUs would count twice.
+    let again = |id: &str| Service::Whole {
+        id: id.parse().unwrap(),
+        pool: "prefill".parse().unwrap(),
+        phases: Phases::Prefill,
+    };
+    refused(&|d| d.services.push(again("prefill")), "two services");
+    refused(&|d| d.services.push(again("more")), "both have pool");
+    refused(&|d| d.pools[0].role = Role::Attention, "role of its pool");
+    refused(&|d| d.pools[1].role = Role::Colocated, "role of its pool");
+    refused(&|d| d.services.clear(), "nothing serves");
+    refused(
+        &|d| {
+            d.feeds = vec![Feed {
+                from: "decode".parse().unwrap(),
+                to: "prefill".parse().unwrap(),
+            }];
+        },
+        "can't feed",
+    );
 }
 
 #[test]

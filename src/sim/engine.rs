@@ -80,6 +80,9 @@ const CANCEL_EVERY: u64 = 1024;
 /// Events without a token delivered or a request sent or ended after which a run is called stalled.
 /// The longest prompt in the smallest chunks on thousands of replicas stays below it.
 const STALL_EVENTS: u64 = 20_000_000;
+/// Longest simulated time, ns: 100 years. Later times are rounded or cut, so nothing true can be
+/// said there.
+const HORIZON: Nanos = 100 * 365 * 86_400 * 1_000_000_000;
 
 /// Runs a scenario to its end.
 ///
@@ -257,6 +260,12 @@ impl<'a> Engine<'a> {
     fn go(&mut self, control: Control<'_>) -> Result<(), SimError> {
         let (mut progress, mut progress_at) = (0, 0);
         while let Some((at, event)) = self.queue.pop() {
+            if at > HORIZON {
+                return Err(match event {
+                    Event::Arrival => WorkloadError::TooSlow.into(),
+                    _ => self.stall("the next step or transfer ends after more than 100 years"),
+                });
+            }
             self.now = at;
             self.events += 1;
             if self.events.is_multiple_of(CANCEL_EVERY) {

@@ -219,8 +219,9 @@ impl Metrics {
         if let Some(middle) = self.middle.filter(|middle| middle.completed > 0) {
             let sent = self.total - self.middle_at();
             let grown = last.in_system.saturating_sub(middle.in_system);
-            // Two counts of a Poisson-like number differ by chance: three deviations of that.
-            let chance = 9 * (last.in_system + middle.in_system);
+            // Two counts of a Poisson-like number differ by chance, here more so, because more in
+            // the system slows it down: five deviations of that.
+            let chance = 25 * (last.in_system + middle.in_system);
             if grown > sent / 12 && grown * grown > chance {
                 return true;
             }

@@ -7,7 +7,7 @@
 use super::lane::{Batch, Lane, Settings};
 use super::queue::Nanos;
 use super::request::Arena;
-use crate::cost::{Class, LaneShape, Picos, StepPricer};
+use crate::cost::{Class, LaneShape, StepPricer};
 use crate::plan::PlannedPool;
 
 /// A replica.
@@ -23,8 +23,8 @@ pub(super) struct ReplicaState {
     next_cohort: usize,
     /// When each stage is free.
     stage_free: Vec<Nanos>,
-    /// Device time by class.
-    pub(super) by_class: [Picos; Class::COUNT],
+    /// Device time by class, ps; 64 bits would be full after 213 days.
+    pub(super) by_class: [u128; Class::COUNT],
     pub(super) steps: u64,
     pub(super) request_steps: u64,
     /// First stage's busy time.
@@ -142,15 +142,15 @@ impl ReplicaState {
         for stage in 0..self.stage_free.len() {
             let price = pricer.stage(stage, lanes);
             for (sum, part) in self.by_class.iter_mut().zip(price.by_class) {
-                *sum += part;
+                *sum += u128::from(part);
             }
             // A step takes at least a nanosecond, so that time goes on.
             let took = (price.total.div_ceil(1000)).max(1);
-            at = at.max(self.stage_free[stage]) + took;
+            at = at.max(self.stage_free[stage]).saturating_add(took);
             self.stage_free[stage] = at;
             if stage == 0 {
                 first_end = at;
-                self.busy += took;
+                self.busy = self.busy.saturating_add(took);
             }
         }
         self.in_flight[cohort] = true;

@@ -6,7 +6,7 @@ use crate::plan::{Design, FirstToken, Layout, Plan, compile};
 use crate::project::example;
 use crate::study::Ask;
 use crate::units::Tokens;
-use crate::workload::{Arrivals, Length, Load, Process, Workload};
+use crate::workload::{Arrivals, Length, Load, Process, Workload, WorkloadError};
 use proptest::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -488,4 +488,25 @@ fn the_worked_example_gives_the_committed_bytes() {
         hashes.map(|h| format!("{h:016x}")),
         ["33f475252704866b", "0d10f22e3a5c7ffc"]
     );
+}
+
+#[test]
+fn a_run_of_more_than_a_century_is_refused_by_name() {
+    let cancel = AtomicBool::new(false);
+    let control = Control { cancel: &cancel };
+    let slow = scenario(
+        &single(4, None),
+        Workload::fixed(100, 10, 20),
+        Load::Rate(1e-300),
+    );
+    assert_eq!(
+        run(&slow, control).unwrap_err(),
+        SimError::Workload(WorkloadError::TooSlow)
+    );
+    // A link that carries next to nothing: the transfers never land.
+    let mut drawn = design(0);
+    drawn.cluster.links[0].rate = "0.000000001 B/s".parse().unwrap();
+    let never = scenario(&drawn, Workload::fixed(100, 10, 20), Load::Rate(10.0));
+    let error = run(&never, control).unwrap_err();
+    assert!(error.to_string().contains("100 years"), "{error}");
 }

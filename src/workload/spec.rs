@@ -153,6 +153,11 @@ pub enum WorkloadError {
         /// The arrivals of the workload.
         arrivals: &'static str,
     },
+    /// Arrivals beyond what a run can span.
+    #[error(
+        "the requests arrive over more than 100 years: raise the load or ask for fewer requests"
+    )]
+    TooSlow,
     /// Trace arrivals without a trace.
     #[error("the workload replays a trace, but none is loaded: name a CSV file")]
     NoTrace,

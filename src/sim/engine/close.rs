@@ -73,7 +73,7 @@ impl Engine<'_> {
         let measured = self.metrics.measure(self.now, !self.closed);
         let mut work = self.work;
         work.events = self.events;
-        let mut by_class = [0u64; Class::COUNT];
+        let mut by_class = [0u128; Class::COUNT];
         for replica in &self.replicas {
             work.steps += replica.steps;
             work.request_steps += replica.request_steps;
@@ -82,7 +82,7 @@ impl Engine<'_> {
                 *sum += part;
             }
         }
-        let device: u64 = by_class.iter().sum();
+        let device: u128 = by_class.iter().sum();
         let mut time_shares: Vec<(&'static str, f64)> = Class::ALL
             .iter()
             .map(|class| {

@@ -334,8 +334,10 @@ impl Engine<'_> {
         self.network.finish(self.now, &mut ended);
         for id in &ended {
             let latency = self.transfers[id.0 as usize].map_or(0, |transfer| transfer.latency);
-            self.queue
-                .push(self.now + latency, Event::Landed { slot: id.0 });
+            self.queue.push(
+                self.now.saturating_add(latency),
+                Event::Landed { slot: id.0 },
+            );
         }
         self.flows_ended = ended;
         self.watch_network();

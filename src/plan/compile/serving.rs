@@ -1,0 +1,221 @@
+//! Services and feeds of a design: who serves, who hands over to whom, and what is wrong with that.
+
+use super::super::finding::{Finding, Place};
+use super::super::frozen::{PlannedPool, PlannedService};
+use super::super::pool::{Phases, Pool, PoolId, Role, Service};
+use super::Compiling;
+use crate::cluster::Router;
+
+impl Compiling<'_> {
+    /// The services that run, and what is wrong with those drawn.
+    pub(super) fn services(&mut self, pools: &[Option<PlannedPool>]) -> Vec<PlannedService> {
+        let mut planned = Vec::new();
+        for service in &self.design.services {
+            match service {
+                Service::Whole { id, pool, phases } => {
+                    let Some(index) = self.design.pools.iter().position(|p| &p.id == pool) else {
+                        self.findings.push(Finding::error(
+                            Place::Service(id.clone()),
+                            format!("service “{id}” names pool “{pool}”, which does not exist"),
+                        ));
+                        continue;
+                    };
+                    if let Some(cause) = self.misuse(service, *phases, &self.design.pools[index]) {
+                        self.findings
+                            .push(Finding::error(Place::Service(id.clone()), cause));
+                        continue;
+                    }
+                    if pools[index].is_some() {
+                        planned.push(PlannedService {
+                            // Pools that can't serve drop out of the plan; count those before.
+                            pool: pools[..index].iter().flatten().count(),
+                            phases: *phases,
+                        });
+                    }
+                }
+                Service::Afd { id, .. } => self.findings.push(Finding::error(
+                    Place::Service(id.clone()),
+                    "attention/FFN pools can be drawn and saved; running them comes with the Disaggregation work. Paint co-located, prefill or decode to simulate now"
+                        .to_owned(),
+                )),
+            }
+        }
+        self.lone_halves();
+        let has = |phase: Phases| {
+            self.design
+                .services
+                .iter()
+                .any(|s| s.phases() == phase || s.phases() == Phases::Both)
+        };
+        let missing = if self.design.services.is_empty() {
+            Some("nothing serves yet: paint a role on some GPUs".to_owned())
+        } else if !has(Phases::Prefill) {
+            Some(
+                "decode has nobody to prefill for it: paint some GPUs prefill or co-located"
+                    .to_owned(),
+            )
+        } else if !has(Phases::Decode) {
+            Some("prefill has nobody to decode for it: paint some GPUs decode".to_owned())
+        } else {
+            None
+        };
+        if let Some(cause) = missing {
+            self.findings.push(Finding::error(Place::Design, cause));
+        }
+        planned
+    }
+
+    /// Why a service can't take its pool: it does what the pool's role does, alone.
+    fn misuse(&self, service: &Service, phases: Phases, pool: &Pool) -> Option<String> {
+        let (id, role) = (service.id(), pool.role.name());
+        let fits = matches!(
+            (pool.role, phases),
+            (Role::Colocated, Phases::Both)
+                | (Role::Prefill, Phases::Prefill)
+                | (Role::Decode, Phases::Decode)
+        );
+        if !fits {
+            let does = match phases {
+                Phases::Both => "prefills and decodes",
+                Phases::Prefill => "prefills",
+                Phases::Decode => "decodes",
+            };
+            return Some(format!(
+                "service “{id}” {does}, but the role of its pool “{}” is {role}",
+                pool.name
+            ));
+        }
+        let services = &self.design.services;
+        let earlier = services
+            .iter()
+            .take_while(|other| !std::ptr::eq(*other, service));
+        earlier.into_iter().find_map(|other| {
+            if other.id() == id {
+                Some(format!("two services are called “{id}”: ids must differ"))
+            } else if other.uses(&pool.id) {
+                Some(format!(
+                    "services “{}” and “{id}” both have pool “{}”: a pool serves in one",
+                    other.id(),
+                    pool.name
+                ))
+            } else {
+                None
+            }
+        })
+    }
+
+    /// An attention pool without an FFN pool, or the other way round, belongs to no service.
+    fn lone_halves(&mut self) {
+        for pool in &self.design.pools {
+            let half = matches!(pool.role, Role::Attention | Role::Ffn);
+            if half && !self.design.services.iter().any(|s| s.uses(&pool.id)) {
+                let other = if pool.role == Role::Ffn {
+                    "attention"
+                } else {
+                    "FFN"
+                };
+                self.findings.push(Finding::error(
+                    Place::Pool(pool.id.clone()),
+                    format!(
+                        "“{}” is half of a split: paint some GPUs {other} to pair it with",
+                        pool.name
+                    ),
+                ));
+            }
+        }
+    }
+
+    /// Which prefill service feeds which decode service, by index.
+    pub(super) fn feeds(
+        &mut self,
+        pools: &[Option<PlannedPool>],
+        services: &[PlannedService],
+    ) -> Vec<(usize, usize)> {
+        let live: Vec<&PlannedPool> = pools.iter().flatten().collect();
+        let mut router = Router::new(self.topology);
+        let mut reach = |from: usize, to: usize| {
+            let rank = |service: usize| live[services[service].pool].replicas[0].ranks[0];
+            router.path(rank(from), rank(to)).is_some()
+        };
+        let of = |phases: Phases| -> Vec<usize> {
+            (0..services.len())
+                .filter(|s| services[*s].phases == phases)
+                .collect()
+        };
+        let mut feeds = Vec::new();
+        if self.design.feeds.is_empty() {
+            for from in of(Phases::Prefill) {
+                for to in of(Phases::Decode) {
+                    if reach(from, to) {
+                        feeds.push((from, to));
+                    }
+                }
+            }
+        } else {
+            let index = |pool: &PoolId| {
+                services
+                    .iter()
+                    .position(|service| live[service.pool].id == *pool)
+            };
+            let named = |id| {
+                self.design.services.iter().find_map(|s| match s {
+                    Service::Whole { id: own, pool, .. } if own == id => Some(pool.clone()),
+                    _ => None,
+                })
+            };
+            for feed in &self.design.feeds {
+                let ends = (
+                    named(&feed.from).and_then(|p| index(&p)),
+                    named(&feed.to).and_then(|p| index(&p)),
+                );
+                if let (Some(from), Some(to)) = ends {
+                    let phases = (services[from].phases, services[to].phases);
+                    if phases != (Phases::Prefill, Phases::Decode) {
+                        self.findings.push(Finding::error(
+                            Place::Service(feed.from.clone()),
+                            format!(
+                                "“{}” can't feed “{}”: a prefill service feeds a decode service",
+                                feed.from, feed.to
+                            ),
+                        ));
+                    } else if reach(from, to) {
+                        feeds.push((from, to));
+                    } else {
+                        self.findings.push(Finding::error(
+                            Place::Service(feed.from.clone()),
+                            format!(
+                                "“{}” feeds “{}” but nothing joins them: draw a link",
+                                feed.from, feed.to
+                            ),
+                        ));
+                    }
+                }
+            }
+        }
+        for service in of(Phases::Prefill) {
+            if !feeds.iter().any(|(from, _)| *from == service) && !of(Phases::Decode).is_empty() {
+                let pool = live[services[service].pool];
+                self.findings.push(Finding::error(
+                    Place::Pool(pool.id.clone()),
+                    format!(
+                        "prefill “{}” reaches no decode pool: draw a link between them",
+                        pool.name
+                    ),
+                ));
+            }
+        }
+        for service in of(Phases::Decode) {
+            if !feeds.iter().any(|(_, to)| *to == service) && !of(Phases::Prefill).is_empty() {
+                let pool = live[services[service].pool];
+                self.findings.push(Finding::warning(
+                    Place::Pool(pool.id.clone()),
+                    format!(
+                        "decode “{}” is fed by no prefill pool and stays idle",
+                        pool.name
+                    ),
+                ));
+            }
+        }
+        feeds
+    }
+}
