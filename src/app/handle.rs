@@ -351,10 +351,13 @@ impl App {
     pub(super) fn exported(&mut self, path: PathBuf, written: Result<Vec<PathBuf>, String>) {
         match written {
             Ok(files) => {
-                let first = files.first().unwrap_or(&path).display().to_string();
-                let more = files.len().saturating_sub(1);
+                let name = |path: &Path| {
+                    let name = path.file_name().unwrap_or(path.as_os_str());
+                    name.to_string_lossy().into_owned()
+                };
+                let names: Vec<String> = files.iter().map(|path| name(path)).collect();
                 self.toasts
-                    .push(Tone::Done, format!("Wrote {first} and {more} more"));
+                    .push(Tone::Done, format!("Wrote {}", names.join(", ")));
             }
             Err(cause) => self.fail("Can't write the plot", path, cause, Purpose::Export),
         }

@@ -96,7 +96,8 @@ impl Toasts {
                         .shadow(ui.visuals().popup_shadow)
                         .inner_margin(Margin::symmetric(12, 7))
                         .show(ui, |ui| {
-                            ui.label(RichText::new(&toast.text).family(style::medium()));
+                            let words = RichText::new(&toast.text).family(style::medium());
+                            ui.add(egui::Label::new(words).extend());
                         });
                 }
             });

@@ -245,21 +245,29 @@ impl App {
         let blocked = self
             .outcome
             .design(&self.view.design)
-            .is_some_and(|o| o.runnable == Some(false));
+            .is_some_and(|o| o.runnable == Some(false) || o.failure.is_some());
         if self.design().cluster.groups.is_empty() {
             return (theme.text_muted, "Nothing drawn yet".to_owned());
         }
         match self.outcome.note {
-            _ if blocked => (theme.error, "Can't run as drawn".to_owned()),
-            Some(RunNote::Done { points: 0, .. }) | None => {
-                (theme.text_muted, "Not simulated".to_owned())
-            }
+            _ if blocked => (theme.error, "Can't run yet".to_owned()),
+            Some(RunNote::Done { points: 0, .. }) | None => self.known_state(theme),
             Some(RunNote::Done { points, took }) => {
                 let seconds = took.as_secs_f64();
                 let noun = if points == 1 { "point" } else { "points" };
                 (theme.good, format!("{points} {noun} in {seconds:.2} s"))
             }
             Some(RunNote::Cancelled) => (theme.warning, "Cancelled".to_owned()),
+        }
+    }
+
+    /// What is known of the design in view where the last run had nothing to do for it.
+    fn known_state(&self, theme: &Theme) -> (egui::Color32, String) {
+        let known = self.outcome.design(&self.view.design);
+        match known.map_or(0, |o| o.shown().0.len()) {
+            0 => (theme.text_muted, "Not simulated".to_owned()),
+            1 => (theme.good, "1 point".to_owned()),
+            n => (theme.good, format!("{n} points")),
         }
     }
 }

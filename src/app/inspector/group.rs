@@ -76,7 +76,12 @@ pub(super) fn group_ui(ui: &mut Ui, view: &Inspected<'_>, group: &Group, actions
     if !here.is_empty() {
         section(ui, theme, "Pools on it");
         for pool in here {
-            let words = format!("{} · {}", pool.name, pool.role.name());
+            let role = pool.role.name();
+            let words = if pool.name.starts_with(role) {
+                pool.name.clone()
+            } else {
+                format!("{} · {role}", pool.name)
+            };
             jump_ui(ui, theme, &words, Item::Pool(pool.id.clone()), actions);
         }
     }

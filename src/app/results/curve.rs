@@ -24,7 +24,8 @@ pub(super) fn curve_ui(
         empty_ui(ui, theme, &title, &words);
         return;
     }
-    legend_ui(ui, shown, actions);
+    let specs = Metric::ALL.map(|metric| spec(metric, view, shown));
+    legend_ui(ui, shown, specs.iter().any(PlotSpec::is_cut), actions);
     let footer = 20.0;
     let height = (ui.available_height() - footer - space::XS).max(80.0);
     let gap = 14.0;
@@ -32,9 +33,8 @@ pub(super) fn curve_ui(
     let mut hovered = None;
     ui.horizontal_top(|ui| {
         ui.spacing_mut().item_spacing.x = gap;
-        for metric in Metric::ALL {
-            let spec = spec(metric, view, shown);
-            if let Some(found) = plot_ui(ui, &spec, vec2(width, height), view.hovered) {
+        for spec in &specs {
+            if let Some(found) = plot_ui(ui, spec, vec2(width, height), view.hovered) {
                 hovered = Some(found);
             }
         }
@@ -79,7 +79,7 @@ fn spec<'a>(metric: Metric, view: &ResultsView, shown: &'a Shown<'a>) -> PlotSpe
 }
 
 /// Designs by colour, dash and marker; a click brings one into view.
-fn legend_ui(ui: &mut Ui, shown: &Shown<'_>, actions: &mut Actions) {
+fn legend_ui(ui: &mut Ui, shown: &Shown<'_>, cut: bool, actions: &mut Actions) {
     let theme = shown.theme();
     ui.horizontal(|ui| {
         ui.set_min_height(20.0);
@@ -131,6 +131,17 @@ fn legend_ui(ui: &mut Ui, shown: &Shown<'_>, actions: &mut Actions) {
             ));
             ui.label(RichText::new("saturated").small().color(theme.text_muted))
                 .on_hover_text("More load than the design serves: queues grow all through the run");
+        }
+        if cut {
+            ui.add_space(space::S);
+            let (rect, _) = ui.allocate_exact_size(vec2(12.0, 14.0), Sense::hover());
+            super::plot::beyond(ui.painter(), rect.center(), theme.text_muted, None);
+            ui.label(
+                RichText::new("above the plot")
+                    .small()
+                    .color(theme.text_muted),
+            )
+            .on_hover_text("Too high to show without flattening the rest; point at it");
         }
     });
 }

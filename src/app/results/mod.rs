@@ -11,6 +11,7 @@ use super::inspector::Inspected;
 use super::outcome::{DesignOutcome, Freshness, Outcome};
 use super::style;
 use super::theme::{Theme, space};
+use super::widgets::sentence;
 use crate::jobs::CurvePoint;
 use crate::plan::Design;
 use crate::project::Project;
@@ -314,7 +315,7 @@ fn what_to_do(shown: &Shown<'_>) -> (String, String) {
         );
     }
     match trouble {
-        Some(cause) => ("This design can't run yet".to_owned(), cause.to_owned()),
+        Some(cause) => ("This design can't run yet".to_owned(), sentence(cause)),
         None if shown.progress.is_some() => ("Simulating…".to_owned(), String::new()),
         None => ("No results".to_owned(), "Press F5 to simulate.".to_owned()),
     }

@@ -12,13 +12,16 @@ use crate::report::palette::SeriesLook;
 use crate::report::ticks::{Tick, linear, nice_step};
 use crate::report::{LoadKind, Metric, Statistic, axis_top};
 use eframe::egui::{
-    self, Color32, FontId, Painter, Pos2, Response, RichText, Shape, Stroke, Ui, Vec2, vec2,
+    self, Align, Color32, FontId, Layout, Painter, Pos2, Response, RichText, Shape, Stroke, Ui,
+    Vec2, vec2,
 };
 use egui_plot::{AxisHints, GridMark, HPlacement, Plot, PlotPoint, PlotTransform};
 use std::ops::RangeInclusive;
 
 /// How far from a point the pointer may be to be told about it, points of the screen.
 const REACH: f32 = 26.0;
+/// Height of the line over a plot.
+const HEADING: f32 = 18.0;
 /// How far below the plot's top the points beyond it are marked.
 const EDGE: f32 = 6.0;
 
@@ -43,6 +46,15 @@ pub(super) struct PlotSpec<'a> {
     pub(super) curves: Vec<Curve<'a>>,
 }
 
+impl PlotSpec<'_> {
+    /// Whether a point lies above the plot.
+    pub(super) fn is_cut(&self) -> bool {
+        let (_, y) = bounds(self, 2);
+        let mut points = self.curves.iter().flat_map(|curve| &curve.points);
+        points.any(|[_, value]| value.is_finite() && value > y.end())
+    }
+}
+
 /// Draws it; the point under the pointer.
 pub(super) fn plot_ui(
     ui: &mut Ui,
@@ -55,7 +67,10 @@ pub(super) fn plot_ui(
         ui.vertical(|ui| {
             ui.set_width(size.x);
             ui.spacing_mut().item_spacing.y = 2.0;
+            let counts = tick_counts(size - vec2(0.0, HEADING));
+            let (x, y) = bounds(spec, counts[0]);
             ui.horizontal(|ui| {
+                ui.set_min_height(HEADING);
                 ui.spacing_mut().item_spacing.x = 4.0;
                 ui.label(
                     RichText::new(spec.metric.name(spec.statistic))
@@ -67,9 +82,14 @@ pub(super) fn plot_ui(
                         .small()
                         .color(theme.text_muted),
                 );
+                if let Some(limit) = spec.limit.filter(|limit| limit > y.end()) {
+                    // Drawn, it would squeeze the curves.
+                    ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                        let words = format!("limit {} ms ↑", short(limit));
+                        ui.label(RichText::new(words).small().color(theme.error));
+                    });
+                }
             });
-            let counts = tick_counts(vec2(size.x, ui.available_height()));
-            let (x, y) = bounds(spec, counts[0]);
             let axis = |hints: AxisHints<'static>| {
                 hints
                     .tick_label_color(theme.text_muted)
@@ -141,7 +161,7 @@ fn tick_counts(room: Vec2) -> [usize; 2] {
         reason = "a few, and float casts saturate"
     )]
     let fit = |room: f32, each: f32| (room / each).clamp(2.0, 8.0) as usize;
-    [fit(room.x - 40.0, 32.0), fit(room.y - 40.0, 23.0)]
+    [fit(room.x - 40.0, 28.0), fit(room.y - 40.0, 23.0)]
 }
 
 /// Round values across an axis, as exports have them.
@@ -180,14 +200,19 @@ fn bounds(spec: &PlotSpec<'_>, x_ticks: usize) -> (RangeInclusive<f64>, RangeInc
     (0.0..=last_tick(right, x_ticks), 0.0..=top)
 }
 
-/// The first tick at or after the last value, and no point on the very edge.
+/// The first tick at or after the last value, if it is near, and no point on the very edge.
 fn last_tick(right: f64, ticks: usize) -> f64 {
     if right <= 0.0 {
         return 1.0;
     }
     let step = nice_step(right, ticks);
     let tick = (right / step - 1e-9).ceil() * step;
-    tick.max(right * 1.025)
+    let edge = right * 1.025;
+    if tick > right * 1.15 {
+        edge
+    } else {
+        tick.max(edge)
+    }
 }
 
 fn position(to_screen: &PlotTransform, [x, y]: [f64; 2]) -> Option<Pos2> {
@@ -217,7 +242,7 @@ fn below(top: f32, [a, b]: [Pos2; 2]) -> Option<[Pos2; 2]> {
 }
 
 /// An arrowhead: the curve goes on above the plot.
-fn beyond(painter: &Painter, at: Pos2, color: Color32, hollow: Option<Color32>) {
+pub(super) fn beyond(painter: &Painter, at: Pos2, color: Color32, hollow: Option<Color32>) {
     let corners = [(0.0, -4.2), (3.8, 2.6), (-3.8, 2.6)];
     let points = corners.iter().map(|(x, y)| at + vec2(*x, *y)).collect();
     painter.add(Shape::convex_polygon(
@@ -241,14 +266,7 @@ fn draw_limit(painter: &Painter, to_screen: &PlotTransform, spec: &PlotSpec<'_>)
     let y = to_screen.position_from_point_y(limit);
     let theme = spec.theme;
     if y < frame.top() {
-        // Far above: said at the edge instead of squeezing the curves.
-        painter.text(
-            frame.left_top() + egui::vec2(6.0, 2.0 + 2.0 * EDGE),
-            egui::Align2::LEFT_TOP,
-            format!("limit {} ms ↑", short(limit)),
-            FontId::proportional(crate::app::theme::text::SMALL),
-            theme.error,
-        );
+        // Far above: the heading says it.
         return;
     }
     let ends = [Pos2::new(frame.left(), y), Pos2::new(frame.right(), y)];
@@ -450,16 +468,12 @@ mod tests {
     }
 
     #[test]
-    fn an_axis_ends_at_a_tick_beyond_its_points() {
+    fn an_axis_ends_soon_after_its_points() {
         for (right, ticks) in [(188.0, 5), (9.3, 5), (11_400.0, 8), (0.7, 4), (200.0, 5)] {
             let end = last_tick(right, ticks);
-            assert!(end > right && end < right * 2.0, "{right}: {end}");
-            let last = marks((0.0, end), ticks).last().map(|m| m.value);
-            assert!(
-                last.is_some_and(|last| last >= right * 0.97),
-                "{right}: {last:?}"
-            );
+            assert!(end > right && end < right * 1.16, "{right}: {end}");
         }
+        assert_eq!(last_tick(188.0, 6), 200.0);
         assert!(last_tick(0.0, 5) > 0.0);
     }
 

@@ -8,6 +8,7 @@ use crate::app::starter;
 use crate::app::widgets::finding_card;
 use crate::plan::{Design, Finding, Place, Severity};
 use eframe::egui::{self, ScrollArea, Sense, Ui, UiBuilder};
+use std::borrow::Cow;
 
 /// Findings by how bad they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -55,12 +56,9 @@ impl Counts {
 #[must_use]
 pub fn problem_counts(shown: &Shown<'_>) -> Counts {
     let mut counts = Counts::default();
-    for finding in shown
-        .lines
-        .iter()
-        .filter_map(|l| l.outcome)
-        .flat_map(|o| &o.findings)
-    {
+    let known = || shown.lines.iter().filter_map(|l| l.outcome);
+    counts.errors += known().filter(|o| o.failure.is_some()).count();
+    for finding in known().flat_map(|o| &o.findings) {
         match finding.severity {
             Severity::Error => counts.errors += 1,
             Severity::Warning => counts.warnings += 1,
@@ -72,15 +70,20 @@ pub fn problem_counts(shown: &Shown<'_>) -> Counts {
 
 pub(super) fn problems_ui(ui: &mut Ui, shown: &Shown<'_>, actions: &mut Actions) {
     let theme = shown.theme();
-    let mut rows: Vec<(&Line<'_>, &Finding)> = shown
-        .lines
-        .iter()
-        .flat_map(|l| {
-            l.outcome
-                .into_iter()
-                .flat_map(move |o| o.findings.iter().map(move |f| (l, f)))
-        })
-        .collect();
+    let mut rows: Vec<(&Line<'_>, Cow<'_, Finding>)> = Vec::new();
+    for line in &shown.lines {
+        let Some(outcome) = line.outcome else {
+            continue;
+        };
+        rows.extend(outcome.findings.iter().map(|f| (line, Cow::Borrowed(f))));
+        let failed = outcome.failure.as_ref().map(|cause| Finding {
+            severity: Severity::Error,
+            place: Place::Design,
+            cause: cause.clone(),
+            repair: None,
+        });
+        rows.extend(failed.map(|f| (line, Cow::Owned(f))));
+    }
     rows.sort_by_key(|(line, finding)| (finding.severity, line.index));
     if rows.is_empty() {
         empty_ui(
@@ -98,7 +101,7 @@ pub(super) fn problems_ui(ui: &mut Ui, shown: &Shown<'_>, actions: &mut Actions)
                 let letter = starter::letter(line.index);
                 let place = format!("{letter} · {}", place_name(line.design, &finding.place));
                 let row = ui.scope_builder(UiBuilder::new().sense(Sense::click()), |ui| {
-                    finding_card(ui, theme, finding, Some(&place))
+                    finding_card(ui, theme, &finding, Some(&place))
                 });
                 let response = row.response.on_hover_cursor(egui::CursorIcon::PointingHand);
                 response.widget_info(|| {
@@ -162,7 +165,19 @@ fn place_name(design: &Design, place: &Place) -> String {
         Place::Pool(id) => design
             .pool(id)
             .map_or_else(|| id.to_string(), |p| format!("pool {}", p.name)),
-        Place::Service(id) => format!("service {id}"),
+        Place::Service(id) => {
+            let service = design.services.iter().find(|s| s.id() == id);
+            let pools = design.pools.iter();
+            let names: Vec<&str> = pools
+                .filter(|pool| service.is_some_and(|s| s.uses(&pool.id)))
+                .map(|pool| pool.name.as_str())
+                .collect();
+            if names.is_empty() {
+                format!("service {id}")
+            } else {
+                names.join(" + ")
+            }
+        }
         Place::Model => "model".to_owned(),
         Place::Workload => "workload".to_owned(),
     }

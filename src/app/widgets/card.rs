@@ -27,7 +27,7 @@ const fn severity_word(severity: Severity) -> &'static str {
 }
 
 /// The cause as a sentence: errors of other parts start small.
-fn sentence(cause: &str) -> String {
+pub fn sentence(cause: &str) -> String {
     let mut chars = cause.chars();
     chars
         .next()

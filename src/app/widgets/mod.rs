@@ -5,7 +5,7 @@ mod chip;
 mod field;
 mod row;
 
-pub use card::finding_card;
+pub use card::{finding_card, sentence};
 pub use chip::{dot, key_value, marker, pill};
 pub use field::{choice, count_field, number_field, text_field, typed_field};
 pub use row::{Rows, hint, section};
