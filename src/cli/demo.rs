@@ -15,6 +15,12 @@ const FOLDER: &str = "frontier-out";
 /// the plot and its data.
 #[must_use]
 pub fn without_display(file: Option<&Path>, reason: &str) -> ExitCode {
+    if let Some(path) = file.filter(|path| !path.exists()) {
+        return report(Err(Failure::Usage(format!(
+            "there is no file {}: name a *.frontier.ron, or see --help for the commands",
+            path.display()
+        ))));
+    }
     eprintln!("no window ({reason}): simulating without one");
     report(run(file))
 }

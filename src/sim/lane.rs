@@ -11,11 +11,14 @@
 //! joins at step `j` with `b` tokens cached needs one at steps `s` with `s ≡ j − b` modulo the
 //! block size. A cohort is one of the pipeline's micro-batches; without a pipeline there is one.
 
+mod cohort;
+
 use super::queue::Nanos;
 use super::request::{Arena, NONE, ReqId};
 use crate::cost::Chunk;
+use cohort::Cohort;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
 /// The engine settings a lane runs by.
 #[derive(Debug, Clone, Copy)]
@@ -44,30 +47,6 @@ impl Batch {
     pub(super) fn is_empty(&self) -> bool {
         self.decodes == 0 && self.chunks.is_empty()
     }
-}
-
-/// One micro-batch of a lane: its running requests.
-#[derive(Debug)]
-struct Cohort {
-    /// Step it runs next, or is running.
-    step: u64,
-    in_flight: bool,
-    /// When its last step ended.
-    last_end: Nanos,
-    decodes: u32,
-    /// Sum over decodes of (cached tokens + 1 − join step): contexts are this + decodes · step.
-    context_origin: i64,
-    /// Decodes by the step (modulo the block size) at which they need a block.
-    block_due: Vec<u32>,
-    /// (last step, request, life).
-    finishing: BinaryHeap<Reverse<(u64, ReqId, u32)>>,
-    /// Requests with prompt left, in order of admission.
-    partial: VecDeque<ReqId>,
-    /// Admission order of all running requests.
-    head: u32,
-    tail: u32,
-    /// Came in from a transfer and have not decoded here yet: (request, life).
-    newcomers: Vec<(ReqId, u32)>,
 }
 
 /// One scheduler.
@@ -126,26 +105,13 @@ impl Ended {
 
 impl Lane {
     pub(super) fn new(settings: Settings, cohorts: usize) -> Self {
-        let cohort = || Cohort {
-            step: 0,
-            in_flight: false,
-            last_end: 0,
-            decodes: 0,
-            context_origin: 0,
-            block_due: vec![0; settings.block as usize],
-            finishing: BinaryHeap::new(),
-            partial: VecDeque::new(),
-            head: NONE,
-            tail: NONE,
-            newcomers: Vec::new(),
-        };
         Self {
             free: settings.blocks,
             settings,
             running: 0,
             waiting: VecDeque::new(),
             arriving: VecDeque::new(),
-            cohorts: (0..cohorts).map(|_| cohort()).collect(),
+            cohorts: (0..cohorts).map(|_| Cohort::new(settings.block)).collect(),
             outstanding: 0,
             preemptions: 0,
             peak: 0,
@@ -499,65 +465,4 @@ impl Batch {
         self.prefills.push(id);
         self.ends += u32::from(request.computed + tokens == request.base);
     }
-}
-
-impl Cohort {
-    fn context(&self) -> u64 {
-        let step = i64::try_from(self.step).unwrap_or(i64::MAX);
-        let sum = self.context_origin + i64::from(self.decodes) * step;
-        u64::try_from(sum).unwrap_or(0)
-    }
-
-    /// Adds a request to the decodes from `step` on.
-    fn join(&mut self, requests: &mut Arena, id: ReqId, step: u64, block: u64) {
-        let request = &mut requests[id];
-        request.join_step = step;
-        request.decoding = true;
-        let base = u64::from(request.base);
-        self.decodes += 1;
-        self.context_origin +=
-            i64::from(request.base) + 1 - i64::try_from(step).unwrap_or(i64::MAX);
-        self.block_due[due(step, base, block)] += 1;
-        let rest = u64::from(request.output - request.produced);
-        self.finishing
-            .push(Reverse((step + rest - 1, id, request.life)));
-    }
-
-    /// Takes a request out of the decodes.
-    fn leave(&mut self, base: u32, join_step: u64, block: u64) {
-        self.decodes -= 1;
-        self.context_origin -= i64::from(base) + 1 - i64::try_from(join_step).unwrap_or(i64::MAX);
-        self.block_due[due(join_step, u64::from(base), block)] -= 1;
-    }
-
-    fn append(&mut self, requests: &mut Arena, id: ReqId) {
-        requests[id].before = self.tail;
-        requests[id].after = NONE;
-        if self.tail == NONE {
-            self.head = id.0;
-        } else {
-            requests[ReqId(self.tail)].after = id.0;
-        }
-        self.tail = id.0;
-    }
-
-    fn unlink(&mut self, requests: &mut Arena, id: ReqId) {
-        let (before, after) = (requests[id].before, requests[id].after);
-        if before == NONE {
-            self.head = after;
-        } else {
-            requests[ReqId(before)].after = after;
-        }
-        if after == NONE {
-            self.tail = before;
-        } else {
-            requests[ReqId(after)].before = before;
-        }
-    }
-}
-
-/// Step (modulo the block size) at which a request with `base` cached tokens at its first decode
-/// step `join` needs a new block: `(base + step − join) ≡ 0`.
-fn due(join: u64, base: u64, block: u64) -> usize {
-    usize::try_from((join % block + block - base % block) % block).unwrap_or(0)
 }

@@ -1,0 +1,112 @@
+//! One micro-batch of a lane, its decodes kept as sums.
+//!
+//! A request that joins at step `j` with `b` tokens cached sees `b + 1 + (s − j)` tokens at step
+//! `s`, so the sum of contexts is affine in `s`; and it needs a block at steps `s ≡ j − b` modulo the
+//! block size, so a histogram of `j − b` says how many blocks a step takes.
+
+use crate::sim::queue::Nanos;
+use crate::sim::request::{Arena, NONE, ReqId};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// One micro-batch of a lane: its running requests.
+#[derive(Debug)]
+pub(super) struct Cohort {
+    /// Step it runs next, or is running.
+    pub(super) step: u64,
+    pub(super) in_flight: bool,
+    /// When its last step ended.
+    pub(super) last_end: Nanos,
+    pub(super) decodes: u32,
+    /// Sum over decodes of (cached tokens + 1 − join step): contexts are this + decodes · step.
+    pub(super) context_origin: i64,
+    /// Decodes by the step (modulo the block size) at which they need a block.
+    pub(super) block_due: Vec<u32>,
+    /// (last step, request, life).
+    pub(super) finishing: BinaryHeap<Reverse<(u64, ReqId, u32)>>,
+    /// Requests with prompt left, in order of admission.
+    pub(super) partial: VecDeque<ReqId>,
+    /// Admission order of all running requests.
+    pub(super) head: u32,
+    pub(super) tail: u32,
+    /// Came in from a transfer and have not decoded here yet: (request, life).
+    pub(super) newcomers: Vec<(ReqId, u32)>,
+}
+
+impl Cohort {
+    /// Empty, for blocks of a size.
+    pub(super) fn new(block: u32) -> Self {
+        Self {
+            step: 0,
+            in_flight: false,
+            last_end: 0,
+            decodes: 0,
+            context_origin: 0,
+            block_due: vec![0; block as usize],
+            finishing: BinaryHeap::new(),
+            partial: VecDeque::new(),
+            head: NONE,
+            tail: NONE,
+            newcomers: Vec::new(),
+        }
+    }
+
+    pub(super) fn context(&self) -> u64 {
+        let step = i64::try_from(self.step).unwrap_or(i64::MAX);
+        let sum = self.context_origin + i64::from(self.decodes) * step;
+        u64::try_from(sum).unwrap_or(0)
+    }
+
+    /// Adds a request to the decodes from `step` on.
+    pub(super) fn join(&mut self, requests: &mut Arena, id: ReqId, step: u64, block: u64) {
+        let request = &mut requests[id];
+        request.join_step = step;
+        request.decoding = true;
+        let base = u64::from(request.base);
+        self.decodes += 1;
+        self.context_origin +=
+            i64::from(request.base) + 1 - i64::try_from(step).unwrap_or(i64::MAX);
+        self.block_due[due(step, base, block)] += 1;
+        let rest = u64::from(request.output - request.produced);
+        self.finishing
+            .push(Reverse((step + rest - 1, id, request.life)));
+    }
+
+    /// Takes a request out of the decodes.
+    pub(super) fn leave(&mut self, base: u32, join_step: u64, block: u64) {
+        self.decodes -= 1;
+        self.context_origin -= i64::from(base) + 1 - i64::try_from(join_step).unwrap_or(i64::MAX);
+        self.block_due[due(join_step, u64::from(base), block)] -= 1;
+    }
+
+    pub(super) fn append(&mut self, requests: &mut Arena, id: ReqId) {
+        requests[id].before = self.tail;
+        requests[id].after = NONE;
+        if self.tail == NONE {
+            self.head = id.0;
+        } else {
+            requests[ReqId(self.tail)].after = id.0;
+        }
+        self.tail = id.0;
+    }
+
+    pub(super) fn unlink(&mut self, requests: &mut Arena, id: ReqId) {
+        let (before, after) = (requests[id].before, requests[id].after);
+        if before == NONE {
+            self.head = after;
+        } else {
+            requests[ReqId(before)].after = after;
+        }
+        if after == NONE {
+            self.tail = before;
+        } else {
+            requests[ReqId(after)].before = before;
+        }
+    }
+}
+
+/// Step (modulo the block size) at which a request with `base` cached tokens at its first decode
+/// step `join` needs a new block: `(base + step − join) ≡ 0`.
+fn due(join: u64, base: u64, block: u64) -> usize {
+    usize::try_from((join % block + block - base % block) % block).unwrap_or(0)
+}
