@@ -120,10 +120,9 @@ impl App {
 
     fn add_design(&mut self, label: &str, design: crate::plan::Design) {
         let id = design.id.clone();
-        let after = self.design_index() + 1;
+        // At the end: the others keep their letters, colours and markers.
         self.history.apply(Edit::project(label, move |project| {
-            let at = after.min(project.designs.len());
-            project.designs.insert(at, design);
+            project.designs.push(design);
         }));
         self.show(id);
     }

@@ -1,5 +1,10 @@
 //! Whole-program stories: the walls of the house, the command line through the real binary, and
 //! the window by pointer events.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "helpers of tests fail as tests do"
+)]
 
 #![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 

@@ -241,10 +241,12 @@ fn below(top: f32, [a, b]: [Pos2; 2]) -> Option<[Pos2; 2]> {
     }
 }
 
-/// An arrowhead: the curve goes on above the plot.
+/// An arrow, so that no series' marker is taken for it: the curve goes on above the plot.
 pub(super) fn beyond(painter: &Painter, at: Pos2, color: Color32, hollow: Option<Color32>) {
-    let corners = [(0.0, -4.2), (3.8, 2.6), (-3.8, 2.6)];
+    let corners = [(0.0, -5.0), (3.4, 0.6), (-3.4, 0.6)];
     let points = corners.iter().map(|(x, y)| at + vec2(*x, *y)).collect();
+    let stem = [at + vec2(0.0, 0.6), at + vec2(0.0, 5.5)];
+    painter.line_segment(stem, Stroke::new(1.8, color));
     painter.add(Shape::convex_polygon(
         points,
         hollow.unwrap_or(color),
