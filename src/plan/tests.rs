@@ -309,6 +309,21 @@ fn pools_and_links_that_are_wrong_are_named() {
             .contains("reaches no decode pool")
     );
 
+    // A decode node that only half of the drawing reaches.
+    let mut island = worked(0);
+    let mut third = island.cluster.groups[1].clone();
+    third.id = crate::cluster::GroupId::new("n2").unwrap();
+    island.cluster.groups.push(third);
+    island.pools[1].gpus.push("n2/0/0-7".parse().unwrap());
+    let compiled = check(&island);
+    assert!(
+        errors(&compiled)[0]
+            .cause
+            .contains("can't reach decode GPU n2/0/0"),
+        "{:?}",
+        compiled.findings
+    );
+
     let mut twice = worked(0);
     twice.pools[1].gpus = twice.pools[0].gpus.clone();
     assert!(errors(&check(&twice))[0].cause.contains("also in pool"));
@@ -357,7 +372,7 @@ fn attention_and_ffn_can_be_drawn_but_not_run_yet() {
     assert!(
         errors(&compiled)
             .iter()
-            .any(|f| f.cause.contains("Disaggregation"))
+            .any(|f| f.cause.contains("not run them yet"))
     );
 }
 

@@ -31,7 +31,7 @@ const COARSE_TOKENS: f64 = 300_000.0;
 /// steady.
 const STEADY_TURNOVERS: f64 = 8.0;
 /// Output tokens a fine point may simulate beyond the requests asked for.
-const FINE_TOKENS: f64 = 20_000_000.0;
+const FINE_TOKENS: f64 = 100_000_000.0;
 /// A chosen curve ends this far past the estimated capacity.
 const PAST_CAPACITY: f64 = 1.15;
 /// A chosen curve starts at this share of it.

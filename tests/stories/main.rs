@@ -6,8 +6,6 @@
     reason = "helpers of tests fail as tests do"
 )]
 
-#![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
-
 mod bad_input;
 mod command_line;
 mod layers;

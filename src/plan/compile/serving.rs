@@ -35,7 +35,7 @@ impl Compiling<'_> {
                 }
                 Service::Afd { id, .. } => self.findings.push(Finding::error(
                     Place::Service(id.clone()),
-                    "attention/FFN pools can be drawn and saved; running them comes with the Disaggregation work. Paint co-located, prefill or decode to simulate now"
+                    "this version can draw and save attention/FFN splits, not run them yet: paint co-located, prefill or decode to simulate"
                         .to_owned(),
                 )),
             }
@@ -192,6 +192,9 @@ impl Compiling<'_> {
                 }
             }
         }
+        for (from, to) in &feeds {
+            self.all_joined(live[services[*from].pool], live[services[*to].pool]);
+        }
         for service in of(Phases::Prefill) {
             if !feeds.iter().any(|(from, _)| *from == service) && !of(Phases::Decode).is_empty() {
                 let pool = live[services[service].pool];
@@ -217,5 +220,27 @@ impl Compiling<'_> {
             }
         }
         feeds
+    }
+
+    /// Every replica of a prefill pool must reach every one of the decode pool it feeds. Ranks of one
+    /// replica reach each other, so one rank each will do.
+    fn all_joined(&mut self, prefill: &PlannedPool, decode: &PlannedPool) {
+        let mut router = Router::new(self.topology);
+        let first = |pool: &PlannedPool, replica: usize| pool.replicas[replica].ranks[0];
+        let to_all = (0..decode.replicas.len()).map(|r| (first(prefill, 0), first(decode, r)));
+        let from_all = (0..prefill.replicas.len()).map(|r| (first(prefill, r), first(decode, 0)));
+        let apart = to_all
+            .chain(from_all)
+            .find(|(from, to)| router.path(*from, *to).is_none());
+        if let Some((from, to)) = apart {
+            self.findings.push(Finding::error(
+                Place::Pool(decode.id.clone()),
+                format!(
+                    "prefill GPU {} can't reach decode GPU {}: draw a link, or take the GPU out of its pool",
+                    self.topology.gpu(from).address,
+                    self.topology.gpu(to).address
+                ),
+            ));
+        }
     }
 }
