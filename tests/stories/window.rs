@@ -290,26 +290,23 @@ fn what_cannot_be_saved_is_said_and_the_old_file_stays() {
 }
 
 #[test]
-fn a_frame_of_a_thousand_gpus_is_cheap_while_one_drags() {
+fn one_of_a_thousand_gpus_groups_is_dragged() {
     let mut window = Window::open(project::example("colocated-1024-gpus").unwrap());
-    window.curve();
+    let before = window.app().project().designs[0].cluster.groups[0].position;
     let from = window.place("node su0");
-    let mut frames = Vec::new();
     window.harness.hover_at(from);
     window.harness.step();
     window.press(from, true);
     for step in 1..=40u8 {
-        window
-            .harness
-            .hover_at(from + egui::vec2(2.0 * f32::from(step), f32::from(step)));
-        let start = Instant::now();
+        let moved = egui::vec2(2.0 * f32::from(step), f32::from(step));
+        window.harness.hover_at(from + moved);
         window.harness.step();
-        frames.push(start.elapsed());
     }
     window.press(from + egui::vec2(80.0, 40.0), false);
-    frames.sort_unstable();
-    let median = frames[frames.len() / 2];
-    eprintln!("a frame took {median:?}");
-    // Far more than it takes, far less than one would feel as stutter for long.
-    assert!(median < Duration::from_millis(100), "{median:?}");
+    window.harness.step();
+    let after = window.app().project().designs[0].cluster.groups[0].position;
+    assert!(
+        after.x > before.x && after.y > before.y,
+        "{before:?} {after:?}"
+    );
 }
