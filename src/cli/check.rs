@@ -29,10 +29,10 @@ pub(super) fn check(args: &CheckArgs) -> Result<(), Failure> {
         }
     }
     input.check_workload().map_err(|e| Failure::usage(&e))?;
-    let broken: Vec<&str> = checked
+    let broken: Vec<String> = checked
         .iter()
         .filter(|(_, compiled)| compiled.plan.is_none())
-        .map(|(design, _)| design.name.as_str())
+        .map(|(design, _)| print::plain(&design.name))
         .collect();
     if broken.is_empty() {
         Ok(())
@@ -45,11 +45,11 @@ pub(super) fn check(args: &CheckArgs) -> Result<(), Failure> {
 }
 
 fn print_design(design: &Design, compiled: &Compiled) {
-    println!("{}", design.name);
+    println!("{}", print::plain(&design.name));
     if let Some(plan) = &compiled.plan {
         println!(
             "  {} on {} GPUs, {:.2} $/h, {:.1} kW of GPUs",
-            plan.model.name,
+            print::plain(&plan.model.name),
             plan.gpus,
             plan.price.get(),
             plan.power.get() / 1e3
@@ -58,7 +58,7 @@ fn print_design(design: &Design, compiled: &Compiled) {
             let layout = pool.layout;
             println!(
                 "  {:<24} {:<10} {} × (TP {} · PP {} · DP {} · EP {}) on {}",
-                pool.name,
+                print::plain(&pool.name),
                 pool.role.name(),
                 pool.replicas.len(),
                 layout.tp,

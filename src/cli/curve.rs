@@ -156,7 +156,7 @@ fn progress(done: usize, total: usize) {
 
 /// Prints one design's curve as a table.
 pub(super) fn print_curve(curve: &Curve<'_>) {
-    println!("{} (latencies in ms)", curve.design.name);
+    println!("{} (latencies in ms)", print::plain(&curve.design.name));
     println!(
         "  {:>12} {:>10} {:>10} {:>10} {:>10} {:>10} {:>12}",
         "load", "TTFT p50", "TTFT p95", "TPOT p50", "TPOT p95", "tok/s", "tok/s/GPU"

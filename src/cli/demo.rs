@@ -3,7 +3,7 @@
 
 use super::curve::{print_curve, simulate_curves, write_curves};
 use super::input::Input;
-use super::{Failure, InputArgs, report};
+use super::{Failure, InputArgs, print, report};
 use crate::project::{FIRST_EXAMPLE, example};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -41,7 +41,7 @@ fn run(file: Option<&Path>) -> Result<(), Failure> {
             None,
         )?,
     };
-    println!("{}", input.project.name);
+    println!("{}", print::plain(&input.project.name));
     let curves = simulate_curves(&input, None, &input.project.curve)?;
     for curve in &curves {
         print_curve(curve);

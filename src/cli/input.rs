@@ -158,7 +158,7 @@ pub(super) fn cannot_run(design: &Design, compiled: &Compiled) -> Failure {
         .collect();
     Failure::CannotRun(format!(
         "design “{}” can't run:\n{}",
-        design.name,
+        super::print::plain(&design.name),
         causes.join("\n")
     ))
 }

@@ -4,6 +4,14 @@ use crate::plan::{Finding, Place, Severity};
 use crate::sim::{Stats, Summary};
 use crate::workload::Load;
 
+/// A text of the document for the terminal: control characters, which could steer it, are shown as
+/// a replacement sign.
+pub(super) fn plain(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect()
+}
+
 /// One finding, one line.
 pub(super) fn finding(finding: &Finding) -> String {
     let severity = match finding.severity {
@@ -18,7 +26,7 @@ pub(super) fn finding(finding: &Finding) -> String {
     format!(
         "  {severity:<8}{}: {}{repair}",
         place(&finding.place),
-        finding.cause
+        plain(&finding.cause)
     )
 }
 
@@ -112,14 +120,15 @@ pub(super) fn summary(summary: &Summary) -> String {
     }
     if let Some((link, share)) = &summary.busiest_link {
         lines.push(format!(
-            "  busiest    {link}, {:.1} % of its rate",
+            "  busiest    {}, {:.1} % of its rate",
+            plain(link),
             share * 100.0
         ));
     }
     let peaks: Vec<String> = summary
         .kv_peak
         .iter()
-        .map(|(pool, share)| format!("{pool} {:.0} %", share * 100.0))
+        .map(|(pool, share)| format!("{} {:.0} %", plain(pool), share * 100.0))
         .collect();
     lines.push(format!("  KV peak    {}", peaks.join(", ")));
     if summary.work.preemptions > 0 {

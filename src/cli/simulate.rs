@@ -72,7 +72,7 @@ pub(super) fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
         }
         println!("{value:#}");
     } else {
-        println!("{}, {}", design.name, print::load(load));
+        println!("{}, {}", print::plain(&design.name), print::load(load));
         println!("{}", print::summary(&summary));
         if args.stats {
             println!("  run        {}", stats(&summary, wall));

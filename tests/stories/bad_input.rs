@@ -172,3 +172,21 @@ fn traces_that_are_wrong_name_the_line() {
         2,
     );
 }
+
+#[test]
+fn names_cannot_steer_the_terminal() {
+    let program = Program::new();
+    let good = std::fs::read_to_string(program.example("pdd-vs-colocated")).unwrap();
+    let evil = good.replace("\"Prefill\"", "\"Pre\\u{1b}[31mfill\"");
+    assert_ne!(evil, good);
+    let file = program.file("evil.frontier.ron", &evil);
+    for args in [
+        vec!["check", text(&file)],
+        vec!["simulate", text(&file), "--requests", "20"],
+    ] {
+        let ran = program.run(&args);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        assert!(ran.out.contains("Pre\u{fffd}[31mfill"), "{}", ran.out);
+        assert!(!ran.out.contains('\u{1b}') && !ran.err.contains('\u{1b}'));
+    }
+}
