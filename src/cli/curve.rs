@@ -8,7 +8,7 @@ use crate::report::{
     CurveLook, CurveSeries, LoadKind, Statistic, curve_figure, load_value, write_figure,
 };
 use crate::sim::{SimError, Summary};
-use crate::study::{CurveStudy, MAX_POINTS, Stage};
+use crate::study::{CurveStudy, MAX_POINTS, Point, Stage};
 use crate::workload::Load;
 use clap::Args;
 use rayon::prelude::*;
@@ -103,24 +103,24 @@ pub(super) fn simulate_curves<'a>(
             None => return Err(cannot_run(design, &compiled)),
         }
     }
-    let tasks: Vec<(usize, Load)> = planned
+    let tasks: Vec<(usize, Point)> = planned
         .iter()
         .enumerate()
         .flat_map(|(index, (_, plan))| {
             input
                 .ask
-                .loads(plan, study, Stage::Fine)
+                .points(plan, study, Stage::Fine)
                 .into_iter()
-                .map(move |load| (index, load))
+                .map(move |point| (index, point))
         })
         .collect();
     let (done, cancel) = (AtomicUsize::new(0), AtomicBool::new(false));
     let outcomes: Vec<Result<Arc<Summary>, SimError>> = tasks
         .par_iter()
-        .map(|(index, load)| {
+        .map(|(index, point)| {
             let summary = input
                 .ask
-                .point(&planned[*index].1, *load, Stage::Fine, &cancel)
+                .point(&planned[*index].1, *point, &cancel)
                 .map(Arc::new);
             progress(done.fetch_add(1, Ordering::Relaxed) + 1, tasks.len());
             summary
@@ -133,9 +133,9 @@ pub(super) fn simulate_curves<'a>(
             points: Vec::new(),
         })
         .collect();
-    for ((index, load), outcome) in tasks.into_iter().zip(outcomes) {
+    for ((index, point), outcome) in tasks.into_iter().zip(outcomes) {
         match outcome {
-            Ok(summary) => curves[index].points.push((load, summary)),
+            Ok(summary) => curves[index].points.push((point.load, summary)),
             Err(SimError::Workload(error)) => return Err(Failure::usage(&error)),
             Err(error) => return Err(Failure::CannotRun(error.to_string())),
         }

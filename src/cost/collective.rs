@@ -124,6 +124,17 @@ impl CommGroup {
         }
     }
 
+    /// Seconds between domains: every rank passes its share of `bytes` round a ring of domains.
+    fn across(&self, bytes: f64, passes: f64) -> f64 {
+        ring(
+            bytes / f64::from(self.per_domain),
+            self.domains(),
+            self.inter_rate,
+            self.inter_step,
+            passes,
+        )
+    }
+
     fn domains(&self) -> u32 {
         self.ranks.div_ceil(self.per_domain.max(1))
     }
@@ -166,11 +177,11 @@ pub fn all_reduce(group: &CommGroup, bytes: f64) -> OpCost {
     if group.ranks < 2 || bytes <= 0.0 {
         return cost(0.0, 0.0);
     }
-    let (m, d) = (group.per_domain, group.domains());
+    let m = group.per_domain;
     let inside = if m < 2 {
         0.0
     } else {
-        let one_shot = if d == 1 {
+        let one_shot = if group.domains() == 1 {
             f64::from(m - 1) * bytes / (group.intra_rate * LINK_EFFICIENCY) + group.intra_step
         } else {
             f64::INFINITY
@@ -179,14 +190,7 @@ pub fn all_reduce(group: &CommGroup, bytes: f64) -> OpCost {
         let two_shot = ring(bytes, m, group.intra_rate, 0.0, 2.0) + 2.0 * group.intra_step;
         one_shot.min(two_shot)
     };
-    let across = ring(
-        bytes / f64::from(m),
-        d,
-        group.inter_rate,
-        group.inter_step,
-        2.0,
-    );
-    cost(inside + across, BASE)
+    cost(inside + group.across(bytes, 2.0), BASE)
 }
 
 /// Every rank ends with all ranks' parts, `bytes` in all; also the cost of a reduce-scatter of
@@ -196,20 +200,13 @@ pub fn all_gather(group: &CommGroup, bytes: f64) -> OpCost {
     if group.ranks < 2 || bytes <= 0.0 {
         return cost(0.0, 0.0);
     }
-    let (m, d) = (group.per_domain, group.domains());
+    let m = group.per_domain;
     let inside = if m < 2 {
         0.0
     } else {
         ring(bytes, m, group.intra_rate, 0.0, 1.0) + group.intra_step
     };
-    let across = ring(
-        bytes / f64::from(m),
-        d,
-        group.inter_rate,
-        group.inter_step,
-        1.0,
-    );
-    cost(inside + across, BASE)
+    cost(inside + group.across(bytes, 1.0), BASE)
 }
 
 /// One rank to another over a path.

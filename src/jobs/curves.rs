@@ -6,7 +6,7 @@ use crate::cost::Roofline;
 use crate::model::Models;
 use crate::plan::{Design, DesignId, Finding, MemoryBudget, Plan, PoolId, compile};
 use crate::sim::{SimError, Summary};
-use crate::study::{Ask, CurveStudy, Stage};
+use crate::study::{Ask, CurveStudy, Point, Stage};
 use crate::workload::{Load, Trace, Workload};
 use rayon::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -280,12 +280,12 @@ impl Worker {
     }
 
     fn stage(&self, ask: &Ask, plans: &[(DesignId, Arc<Plan>)], stage: Stage) {
-        let tasks: Vec<(&DesignId, &Arc<Plan>, Load)> = plans
+        let tasks: Vec<(&DesignId, &Arc<Plan>, Point)> = plans
             .iter()
             .flat_map(|(id, plan)| {
-                ask.loads(plan, &self.job.study, stage)
+                ask.points(plan, &self.job.study, stage)
                     .into_iter()
-                    .map(move |load| (id, plan, load))
+                    .map(move |point| (id, plan, point))
             })
             .collect();
         self.shared.done.store(0, Ordering::Relaxed);
@@ -293,12 +293,12 @@ impl Worker {
             u32::try_from(tasks.len()).unwrap_or(u32::MAX),
             Ordering::Relaxed,
         );
-        tasks.par_iter().for_each(|(id, plan, load)| {
+        tasks.par_iter().for_each(|(id, plan, point)| {
             if self.cancelled() {
                 return;
             }
             let outcome = catch_unwind(AssertUnwindSafe(|| {
-                ask.point(plan, *load, stage, &self.shared.cancel)
+                ask.point(plan, *point, &self.shared.cancel)
             }));
             self.shared.done.fetch_add(1, Ordering::Relaxed);
             match outcome {
@@ -307,7 +307,7 @@ impl Worker {
                     design: (*id).clone(),
                     stage,
                     point: CurvePoint {
-                        load: *load,
+                        load: point.load,
                         summary: Arc::new(summary),
                     },
                 }),

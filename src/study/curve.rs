@@ -39,6 +39,15 @@ const FIRST_SHARE: f64 = 0.08;
 /// Most points of one curve.
 pub const MAX_POINTS: u32 = 256;
 
+/// One point of a curve, before it is simulated.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Point {
+    /// The load.
+    pub load: Load,
+    /// Requests to send; 0 with a trace: all of it.
+    pub requests: u64,
+}
+
 /// A workload with its trace: what every point of a curve has in common.
 #[derive(Clone)]
 pub struct Ask {
@@ -99,9 +108,20 @@ impl Ask {
         estimate_capacity(plan, &self.fidelity, input, output)
     }
 
-    /// The loads of a curve, in order.
+    /// The points of a curve, in order of load. The plan's capacity is estimated once for all.
     #[must_use]
-    pub fn loads(&self, plan: &Plan, study: &CurveStudy, stage: Stage) -> Vec<Load> {
+    pub fn points(&self, plan: &Plan, study: &CurveStudy, stage: Stage) -> Vec<Point> {
+        let capacity = self.capacity(plan);
+        self.loads(capacity, study, stage)
+            .into_iter()
+            .map(|load| Point {
+                load,
+                requests: self.requests(capacity, load, stage),
+            })
+            .collect()
+    }
+
+    fn loads(&self, capacity: Capacity, study: &CurveStudy, stage: Stage) -> Vec<Load> {
         let named = |value: f64| self.load(value);
         if !study.loads.is_empty() {
             let mut loads = study.loads.clone();
@@ -119,7 +139,6 @@ impl Ask {
             Stage::Fine => study.points.clamp(1, MAX_POINTS),
         };
         let at = |i: u32| f64::from(i) / f64::from((points - 1).max(1));
-        let capacity = self.capacity(plan);
         let mut values: Vec<f64> = match self.workload.arrivals {
             Arrivals::Open { .. } => (0..points)
                 .map(|i| {
@@ -175,13 +194,16 @@ impl Ask {
         clippy::cast_sign_loss,
         reason = "clamped to small positive numbers"
     )]
-    fn requests(&self, plan: &Plan, load: Load, stage: Stage) -> u64 {
+    fn requests(&self, capacity: Capacity, load: Load, stage: Stage) -> u64 {
+        if stage == Stage::Fine && matches!(load, Load::TraceSpeed(_)) {
+            return self.workload.requests;
+        }
         let (_, output) = self.means();
         let most = |tokens: f64| (tokens / output.max(1.0)).max(COARSE_REQUESTS.0);
         let in_flight = match load {
             Load::Concurrency(n) => f64::from(n),
-            Load::Rate(rate) => rate * self.capacity(plan).e2e,
-            Load::TraceSpeed(_) => self.capacity(plan).concurrency,
+            Load::Rate(rate) => rate * capacity.e2e,
+            Load::TraceSpeed(_) => capacity.concurrency,
         };
         let wanted = in_flight * STEADY_TURNOVERS;
         match stage {
@@ -201,19 +223,17 @@ impl Ask {
     pub fn point(
         &self,
         plan: &Arc<Plan>,
-        load: Load,
-        stage: Stage,
+        point: Point,
         cancel: &AtomicBool,
     ) -> Result<Summary, SimError> {
-        let mut workload = self.workload.clone();
-        if !matches!(workload.arrivals, Arrivals::Trace) || stage == Stage::Coarse {
-            workload.requests = self.requests(plan, load, stage);
-        }
         let scenario = Scenario {
             plan: Arc::clone(plan),
-            workload,
+            workload: Workload {
+                requests: point.requests,
+                ..self.workload.clone()
+            },
             trace: self.trace.clone(),
-            load,
+            load: point.load,
             requests: None,
             fidelity: Arc::clone(&self.fidelity),
         };

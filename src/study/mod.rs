@@ -4,4 +4,4 @@ mod ask;
 mod curve;
 
 pub use ask::{CurveStudy, Slo};
-pub use curve::{Ask, MAX_POINTS, Stage};
+pub use curve::{Ask, MAX_POINTS, Point, Stage};
