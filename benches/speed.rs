@@ -62,7 +62,6 @@ fn go(plan: &Arc<Plan>, workload: Workload, load: Load) -> Summary {
         workload,
         trace: None,
         load,
-        requests: None,
         fidelity: Arc::new(Roofline),
     };
     let cancel = AtomicBool::new(false);

@@ -53,7 +53,6 @@ pub(super) fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
         workload: input.ask.workload.clone(),
         trace: input.ask.trace.clone(),
         load,
-        requests: None,
         fidelity: Arc::clone(&input.ask.fidelity),
     };
     let started = Instant::now();

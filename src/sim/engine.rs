@@ -32,8 +32,6 @@ pub struct Scenario {
     pub trace: Option<Arc<Trace>>,
     /// How hard.
     pub load: Load,
-    /// At most so many requests.
-    pub requests: Option<u64>,
     /// Whose prices.
     pub fidelity: Arc<dyn Fidelity>,
 }
@@ -157,7 +155,7 @@ impl<'a> Engine<'a> {
             &scenario.workload,
             scenario.load,
             scenario.trace.clone(),
-            scenario.requests,
+            None,
         )?;
         let mut replicas: Vec<ReplicaState> = Vec::new();
         let mut lanes_of: Vec<Vec<(u32, u32)>> = Vec::new();

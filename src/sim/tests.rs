@@ -42,7 +42,6 @@ fn scenario(design: &Design, workload: Workload, load: Load) -> Scenario {
         workload,
         trace: None,
         load,
-        requests: None,
         fidelity: Arc::new(Roofline),
     }
 }

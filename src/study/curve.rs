@@ -234,7 +234,6 @@ impl Ask {
             },
             trace: self.trace.clone(),
             load: point.load,
-            requests: None,
             fidelity: Arc::clone(&self.fidelity),
         };
         run(&scenario, Control { cancel })
