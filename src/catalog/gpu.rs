@@ -17,13 +17,25 @@ pub enum Dtype {
     Fp8,
     /// 8-bit integer.
     Int8,
-    /// 4-bit float with block scales (NVFP4, MXFP4).
+    /// 4-bit float with an FP8 scale per 16 values (NVFP4).
     Fp4,
+    /// 4-bit float with a power-of-two scale per 32 values (MXFP4).
+    Mxfp4,
+    /// 4-bit integer, dequantised before it is multiplied (AWQ, GPTQ, W4A16).
+    Int4,
 }
 
 impl Dtype {
     /// Every format, widest first.
-    pub const ALL: [Self; 5] = [Self::Fp32, Self::Bf16, Self::Fp8, Self::Int8, Self::Fp4];
+    pub const ALL: [Self; 7] = [
+        Self::Fp32,
+        Self::Bf16,
+        Self::Fp8,
+        Self::Int8,
+        Self::Fp4,
+        Self::Mxfp4,
+        Self::Int4,
+    ];
 
     /// Bits of one value, block scales not counted.
     #[must_use]
@@ -32,7 +44,7 @@ impl Dtype {
             Self::Fp32 => 32,
             Self::Bf16 => 16,
             Self::Fp8 | Self::Int8 => 8,
-            Self::Fp4 => 4,
+            Self::Fp4 | Self::Mxfp4 | Self::Int4 => 4,
         }
     }
 
@@ -45,6 +57,8 @@ impl Dtype {
             Self::Fp8 => "FP8",
             Self::Int8 => "INT8",
             Self::Fp4 => "FP4",
+            Self::Mxfp4 => "MXFP4",
+            Self::Int4 => "INT4",
         }
     }
 }
@@ -77,7 +91,8 @@ impl Peaks {
             Dtype::Bf16 => self.bf16,
             Dtype::Fp8 => self.fp8.unwrap_or(self.bf16),
             Dtype::Int8 => self.int8.unwrap_or(self.bf16),
-            Dtype::Fp4 => self.fp4.unwrap_or_else(|| self.of(Dtype::Fp8)),
+            Dtype::Fp4 | Dtype::Mxfp4 => self.fp4.unwrap_or_else(|| self.of(Dtype::Fp8)),
+            Dtype::Int4 => self.of(Dtype::Int8),
         }
     }
 
@@ -88,7 +103,8 @@ impl Peaks {
             Dtype::Fp32 | Dtype::Bf16 => true,
             Dtype::Fp8 => self.fp8.is_some(),
             Dtype::Int8 => self.int8.is_some(),
-            Dtype::Fp4 => self.fp4.is_some(),
+            Dtype::Fp4 | Dtype::Mxfp4 => self.fp4.is_some(),
+            Dtype::Int4 => false,
         }
     }
 }

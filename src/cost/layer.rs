@@ -76,8 +76,14 @@ pub(super) fn by_tokens(
             kernels.push((Class::Elementwise, stream(4.0 * latent)));
             kernels.push((Class::Linear, linear(heads * v, h)));
         }
+        // Refused by `plan` until they are priced.
+        Attention::Compressed(_)
+        | Attention::Recurrent(_)
+        | Attention::Parallel { .. }
+        | Attention::Matrix
+        | Attention::None => {}
     }
-    if let Ffn::Dense { intermediate } = layer.ffn {
+    if let Ffn::Dense { intermediate, .. } = layer.ffn {
         let i = real(intermediate) / tp;
         kernels.push((Class::Linear, linear(h, 2.0 * i)));
         kernels.push((Class::Elementwise, stream(3.0 * i)));
@@ -203,6 +209,18 @@ impl AttentionShape {
                     latent: Some((real(mla.kv_rank), real(mla.nope_dim))),
                 }
             }
+            Attention::Compressed(_)
+            | Attention::Recurrent(_)
+            | Attention::Parallel { .. }
+            | Attention::Matrix
+            | Attention::None => Self {
+                heads: 0.0,
+                qk_dim: 0.0,
+                v_dim: 0.0,
+                kv_bytes: 0.0,
+                decode_flops: 0.0,
+                latent: None,
+            },
         }
     }
 

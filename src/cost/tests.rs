@@ -109,6 +109,7 @@ fn a_small_decode_step_is_bound_by_reading_the_weights() {
         pp: 1,
         dp: 1,
         ep: 1,
+        ..Layout::SINGLE
     };
     let plan = plan_of(&design);
     let lane = LaneShape {
@@ -129,6 +130,7 @@ fn experts_wait_for_the_tokens_of_all_lanes() {
         pp: 1,
         dp: 8,
         ep: 8,
+        ..Layout::SINGLE
     };
     let plan = plan_of(&design);
     let mut pricer = pricer(&plan, 0);
@@ -188,6 +190,7 @@ fn four_kv_heads_at_tp_8_send_twice_the_bytes() {
             pp: 1,
             dp: 1,
             ep: 8,
+            ..Layout::SINGLE
         };
     }
     let twice = bytes(&design);

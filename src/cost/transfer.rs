@@ -56,8 +56,12 @@ fn shared_layers(
 fn sources(attention: &Attention, from: Layout, to: Layout, j: u32) -> Vec<(u32, f64)> {
     match attention {
         // Whole latent from the rank at the same place.
-        Attention::Mla(_) => vec![(j * from.tp / to.tp, 1.0)],
-        Attention::Gqa(gqa) => {
+        Attention::Mla(_)
+        | Attention::Compressed(_)
+        | Attention::Recurrent(_)
+        | Attention::Matrix
+        | Attention::None => vec![(j * from.tp / to.tp, 1.0)],
+        Attention::Gqa(gqa) | Attention::Parallel { attention: gqa, .. } => {
             let kv = u32::try_from(gqa.kv_heads).unwrap_or(u32::MAX);
             let span = |tp: u32, rank: u32| {
                 if tp <= kv {

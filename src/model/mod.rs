@@ -2,21 +2,27 @@
 //! weight bytes, FLOPs, KV bytes) and the import of Hugging Face `config.json`.
 
 mod arch;
+mod attention;
 mod check;
 mod derive;
 mod import;
 mod library;
 mod precision;
 
-pub use arch::{Attention, Ffn, Gqa, LayerRun, Mla, Model, Moe};
+pub use arch::{Extra, Ffn, Kept, LayerRun, Model, Moe, NormKind, Quantization};
+pub use attention::{
+    Attention, Compressed, DeltaNet, Gate, Gqa, Indexer, Mamba1, Mamba2, Mla, Recurrent, Span,
+};
 pub use check::ModelError;
 pub use derive::{
-    LayerParameters, LayerWeights, Parameters, Shard, attention_flops_per_context_token,
-    embedding_bytes, head_bytes, head_flops_per_token, kv_bytes_per_token,
-    kv_bytes_per_token_layer, kv_bytes_per_token_rank, layer_flops_per_token, layer_parameters,
-    layer_weight_bytes, layer_weights, linear_flops_per_token, padded_vocab, parameters,
-    weight_bytes,
+    CachePart, Extent, LayerParameters, LayerWeights, Parameters, Shard, attended, attention_flops,
+    attention_flops_per_context_token, embedding_bytes, ffn_flops_per_token, head_bytes,
+    head_flops_per_token, kv_bytes_per_sequence, kv_bytes_per_sequence_rank, kv_bytes_per_token,
+    kv_bytes_per_token_growing, kv_bytes_per_token_layer, kv_bytes_per_token_rank, layer_cache,
+    layer_flops_per_token, layer_parameters, layer_weight_bytes, layer_weights,
+    linear_flops_per_token, padded_vocab, parameters, projection_flops_per_token, recurrence_flops,
+    state_bytes_per_sequence, weight_bytes,
 };
 pub use import::{ImportError, Imported, import_config};
 pub use library::Models;
-pub use precision::Precision;
+pub use precision::{Precision, Scale, WeightFormat};

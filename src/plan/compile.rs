@@ -71,6 +71,9 @@ pub fn compile(design: &Design, catalog: &Catalog, models: &Models, demand: Dema
         findings,
         memory: Vec::new(),
     };
+    if let Some(cause) = legality::not_run(&model) {
+        compiling.findings.push(Finding::error(Place::Model, cause));
+    }
     let pools = compiling.pools();
     let services = compiling.services(&pools);
     let feeds = compiling.feeds(&pools, &services);
@@ -349,6 +352,7 @@ impl Compiling<'_> {
                         pp: 1,
                         dp: 1,
                         ep,
+                        ..Layout::SINGLE
                     },
                 ),
             );
@@ -470,7 +474,13 @@ impl Compiling<'_> {
                 {
                     continue;
                 }
-                layouts.push(Layout { tp, pp, dp: 1, ep });
+                layouts.push(Layout {
+                    tp,
+                    pp,
+                    dp: 1,
+                    ep,
+                    ..Layout::SINGLE
+                });
             }
         }
         layouts.sort_by_key(|layout| (layout.gpus(), layout.pp));

@@ -25,14 +25,33 @@ pub(super) fn tp_is_legal(model: &Model, tp: u32) -> bool {
                     gqa.heads.is_multiple_of(tp)
                         && (gqa.kv_heads.is_multiple_of(tp) || tp.is_multiple_of(gqa.kv_heads))
                 }
-                Attention::Mla(mla) => mla.heads.is_multiple_of(tp),
+                other => other.heads().is_multiple_of(tp),
             };
             let ffn = match &run.ffn {
-                Ffn::Dense { intermediate } => intermediate.is_multiple_of(tp),
+                Ffn::Dense { intermediate, .. } => intermediate.is_multiple_of(tp),
                 Ffn::Moe(moe) => moe.shared_intermediate.is_multiple_of(tp),
+                Ffn::Matrix | Ffn::None => true,
             };
             attention && ffn
         })
+}
+
+/// Why this version can't run a model it can import; none: it can.
+pub(super) fn not_run(model: &Model) -> Option<String> {
+    let odd = model.layers.iter().find(|run| {
+        let attention = match &run.attention {
+            Attention::Gqa(gqa) => gqa.span.is_full() && gqa.indexer.is_none() && !gqa.shares_kv,
+            Attention::Mla(mla) => mla.indexer.is_none(),
+            _ => false,
+        };
+        let ffn = matches!(run.ffn, Ffn::Dense { .. } | Ffn::Moe(_));
+        !(attention && ffn)
+    })?;
+    Some(format!(
+        "{} has layers ({}) that this version imports, weighs and checks but can't simulate yet",
+        model.name,
+        odd.attention.kind()
+    ))
 }
 
 /// Legal tensor-parallel degrees up to `most`.
@@ -74,7 +93,7 @@ fn tp_cause(model: &Model, tp: u32) -> String {
             _ => {}
         }
         match &run.ffn {
-            Ffn::Dense { intermediate } if !intermediate.is_multiple_of(t) => {
+            Ffn::Dense { intermediate, .. } if !intermediate.is_multiple_of(t) => {
                 return format!("TP {tp} does not divide the FFN width {intermediate}");
             }
             Ffn::Moe(moe) if !moe.shared_intermediate.is_multiple_of(t) => {

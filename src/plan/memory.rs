@@ -6,10 +6,10 @@
 
 use super::frozen::StageRun;
 use super::pool::{Layout, Pool};
+use super::sequence::SequenceKv;
 use crate::catalog::Gpu;
 use crate::model::{
-    Attention, Ffn, LayerRun, Model, Precision, Shard, embedding_bytes, head_bytes,
-    kv_bytes_per_token_rank, layer_weights,
+    Attention, Ffn, LayerRun, Model, Precision, Shard, embedding_bytes, head_bytes, layer_weights,
 };
 use crate::units::Bytes;
 
@@ -22,6 +22,8 @@ pub struct MemoryTerm {
     pub bytes: Bytes,
     /// How it was worked out.
     pub formula: String,
+    /// Where the formula or its constants come from: the engine and version, a measurement.
+    pub source: &'static str,
 }
 
 /// Where the number of blocks comes from.
@@ -44,11 +46,13 @@ pub struct MemoryBudget {
     pub kv: Bytes,
     /// How much is missing, if the terms alone don't fit.
     pub shortfall: Option<Bytes>,
-    /// One KV block on one GPU.
+    /// What one sequence takes of it.
+    pub sequence: SequenceKv,
+    /// One KV block on one GPU, while every window has room for it.
     pub block_bytes: Bytes,
     /// KV blocks of one scheduler (a replica, or a lane of DP-attention).
     pub blocks: u64,
-    /// Tokens they hold.
+    /// Tokens of the longest sequence they hold.
     pub kv_tokens: u64,
     /// Where `blocks` comes from.
     pub source: BlockSource,
@@ -126,13 +130,7 @@ fn stage_weights(
     let mut bytes: Bytes = stage
         .iter()
         .map(|run| {
-            layer_weights(
-                &model.layers[run.run],
-                model.hidden,
-                precision,
-                shard(layout),
-            )
-            .total()
+            layer_weights(model, &model.layers[run.run], precision, shard(layout)).total()
                 * u64::from(run.count)
         })
         .sum();
@@ -163,15 +161,18 @@ fn layer_activation(run: &LayerRun, hidden: u64, layout: Layout) -> u64 {
                 + mla.kv_rank
                 + mla.rope_dim
         }
+        other => 4 * other.heads().div_ceil(tp) * 128,
     };
     let ffn = match &run.ffn {
         // Gate and up, then their product.
-        Ffn::Dense { intermediate } => 3 * intermediate.div_ceil(tp),
+        Ffn::Dense { intermediate, .. } => 3 * intermediate.div_ceil(tp),
         // The fused MoE kernel keeps gate-up, product and output of every routed copy.
         Ffn::Moe(moe) => {
             moe.top_k * (3 * moe.intermediate.div_ceil(moe_tp) + hidden)
                 + 3 * moe.shared_intermediate.div_ceil(tp)
         }
+        Ffn::Matrix => hidden,
+        Ffn::None => 0,
     };
     // Residual and normed input stay alive.
     2 * (2 * hidden + attention.max(ffn))
@@ -182,7 +183,7 @@ pub(super) fn budget(model: &Model, pool: &Pool, gpu: &Gpu, layout: Layout) -> M
     let stages = split_layers(model, layout.pp);
     let last = stages.len() - 1;
     let engine = &pool.engine;
-    let block_of = |stage: &[StageRun]| {
+    let sequence_of = |stage: &[StageRun]| {
         let layers: Vec<LayerRun> = stage
             .iter()
             .map(|run| LayerRun {
@@ -190,8 +191,12 @@ pub(super) fn budget(model: &Model, pool: &Pool, gpu: &Gpu, layout: Layout) -> M
                 ..model.layers[run.run].clone()
             })
             .collect();
-        kv_bytes_per_token_rank(&layers, pool.precision.kv, u64::from(layout.tp))
-            * u64::from(engine.block_size)
+        SequenceKv::of(
+            &layers,
+            pool.precision.kv,
+            u64::from(layout.tp),
+            engine.block_size,
+        )
     };
     let budgets = stages.iter().enumerate().map(|(index, stage)| {
         let weights = stage_weights(
@@ -210,7 +215,7 @@ pub(super) fn budget(model: &Model, pool: &Pool, gpu: &Gpu, layout: Layout) -> M
             stage,
             weights,
             index == last,
-            block_of(stage),
+            sequence_of(stage),
         )
     });
     let mut fullest = budgets
@@ -224,12 +229,14 @@ pub(super) fn budget(model: &Model, pool: &Pool, gpu: &Gpu, layout: Layout) -> M
                 &[],
                 Bytes::ZERO,
                 true,
-                Bytes::ZERO,
+                SequenceKv::default(),
             )
         });
     if let Some(blocks) = engine.num_gpu_blocks {
         fullest.blocks = blocks;
-        fullest.kv_tokens = blocks.saturating_mul(u64::from(engine.block_size));
+        fullest.kv_tokens = fullest
+            .sequence
+            .longest(blocks.saturating_mul(fullest.block_bytes.get()));
         fullest.source = BlockSource::Measured;
         // Measured blocks overrule our estimates of the rest, but not the size of the GPU.
         let weights = fullest.terms.first().map_or(Bytes::ZERO, |term| term.bytes);
@@ -255,7 +262,7 @@ fn one_stage(
     stage: &[StageRun],
     weights: Bytes,
     has_head: bool,
-    block_bytes: Bytes,
+    sequence: SequenceKv,
 ) -> MemoryBudget {
     let engine = &pool.engine;
     let capacity = gpu.memory;
@@ -288,6 +295,7 @@ fn one_stage(
                 layout.ep,
                 layout.moe_tp()
             ),
+            source: "shapes of the model",
         },
         MemoryTerm {
             name: "Activation peak",
@@ -296,11 +304,13 @@ fn one_stage(
                 "{tokens} tokens × {per_token} B of the widest layer + {logits} B of logits and their sort for {} sequences (estimate of the engine's dummy run)",
                 engine.max_num_seqs
             ),
+            source: "estimate",
         },
         MemoryTerm {
             name: "Runtime and communication",
             bytes: runtime,
             formula: format!("144 MiB CUDA context + 35 MiB × {peers} peers (NCCL)"),
+            source: "vLLM 0.11 on H100",
         },
         MemoryTerm {
             name: "Not used by the engine",
@@ -310,11 +320,13 @@ fn one_stage(
                 engine.gpu_memory_utilization,
                 DRIVER.gib()
             ),
+            source: "vLLM 0.11 on H100",
         },
     ];
     let taken: Bytes = terms.iter().map(|term| term.bytes).sum();
     let kv = capacity - taken;
     let shortfall = (taken > capacity).then(|| taken - capacity);
+    let block_bytes = Bytes::new(sequence.block_bytes());
     let blocks = kv.get().checked_div(block_bytes.get()).unwrap_or(0);
     MemoryBudget {
         capacity,
@@ -323,7 +335,8 @@ fn one_stage(
         shortfall,
         block_bytes,
         blocks,
-        kv_tokens: blocks.saturating_mul(u64::from(engine.block_size)),
+        kv_tokens: sequence.longest(kv.get()),
+        sequence,
         source: BlockSource::Derived,
     }
 }

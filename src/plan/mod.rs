@@ -9,6 +9,7 @@ mod legality;
 mod memory;
 mod placement;
 mod pool;
+mod sequence;
 
 pub use compile::{Compiled, Demand, compile};
 pub use design::{Design, DesignId, ModelRef};
@@ -18,6 +19,7 @@ pub use memory::{BlockSource, MemoryBudget, MemoryTerm};
 pub use pool::{
     Engine, EngineKind, Feed, FirstToken, Layout, Phases, Pool, PoolId, Role, Service, ServiceId,
 };
+pub use sequence::SequenceKv;
 
 #[cfg(test)]
 mod tests;

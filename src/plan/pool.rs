@@ -55,7 +55,8 @@ impl Role {
     }
 }
 
-/// How one replica of the model is spread over GPUs. A replica has `tp · dp · pp` GPUs.
+/// How one replica of the model is spread over GPUs. A replica has
+/// `tp · dp · pp · cp` GPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Layout {
@@ -67,6 +68,16 @@ pub struct Layout {
     pub dp: u32,
     /// Expert parallelism: ranks the experts are dealt to; divides `tp · dp`, the rest is MoE-TP.
     pub ep: u32,
+    /// Context parallelism: ranks that split the tokens of a long prompt.
+    #[serde(default = "one")]
+    pub cp: u32,
+    /// Copies of experts kept beside the model's own, dealt out with them (EPLB).
+    #[serde(default)]
+    pub redundant_experts: u32,
+}
+
+const fn one() -> u32 {
+    1
 }
 
 impl Layout {
@@ -76,12 +87,17 @@ impl Layout {
         pp: 1,
         dp: 1,
         ep: 1,
+        cp: 1,
+        redundant_experts: 0,
     };
 
     /// GPUs of one replica.
     #[must_use]
     pub const fn gpus(self) -> u32 {
-        self.tp.saturating_mul(self.pp).saturating_mul(self.dp)
+        self.tp
+            .saturating_mul(self.pp)
+            .saturating_mul(self.dp)
+            .saturating_mul(self.cp)
     }
 
     /// Ranks that split each expert: `tp · dp / ep`.
@@ -96,6 +112,10 @@ impl Layout {
 pub enum EngineKind {
     /// vLLM, V1 scheduler.
     Vllm,
+    /// SGLang.
+    Sglang,
+    /// TensorRT-LLM, PyTorch backend.
+    TensorRtLlm,
 }
 
 impl EngineKind {
@@ -104,6 +124,8 @@ impl EngineKind {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Vllm => "vLLM",
+            Self::Sglang => "SGLang",
+            Self::TensorRtLlm => "TensorRT-LLM",
         }
     }
 }

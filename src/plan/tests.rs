@@ -41,6 +41,7 @@ fn tp(tp: u32) -> Layout {
         pp: 1,
         dp: 1,
         ep: 1,
+        ..Layout::SINGLE
     }
 }
 
@@ -94,29 +95,19 @@ fn tp_that_does_not_divide_lists_what_does_and_is_mended() {
 fn legal_tp_follows_heads_and_widths() {
     // cases.md T15: 28 heads, 4 KV heads, width 18,944 → 1, 2, 4.
     use crate::model::{Attention, Ffn, Gqa, LayerRun, Model};
-    let model = Model {
-        id: ModelId::new("r1-distill-qwen-7b").unwrap(),
-        name: "R1-Distill-Qwen-7B".to_owned(),
-        hidden: 3584,
-        vocab: 152_064,
-        tied_embeddings: false,
-        max_context: 131_072,
-        layers: vec![LayerRun {
-            count: 28,
-            attention: Attention::Gqa(Gqa {
-                heads: 28,
-                kv_heads: 4,
-                head_dim: 128,
-                qk_norm: false,
-                qk_norm_whole: false,
-                qkv_bias: true,
-            }),
-            ffn: Ffn::Dense {
-                intermediate: 18_944,
-            },
-        }],
-        source: String::new(),
-    };
+    let attention = Attention::Gqa(Gqa {
+        heads: 28,
+        kv_heads: 4,
+        head_dim: 128,
+        qkv_bias: true,
+        ..Gqa::default()
+    });
+    let model = Model::of_layers(
+        ModelId::new("r1-distill-qwen-7b").unwrap(),
+        3584,
+        152_064,
+        vec![LayerRun::new(28, attention, Ffn::gated(18_944))],
+    );
     assert_eq!(legality::legal_tps(&model, 64), vec![1, 2, 4]);
 }
 
@@ -131,6 +122,7 @@ fn experts_must_divide() {
             pp: 1,
             dp: 3,
             ep: 3,
+            ..Layout::SINGLE
         },
         Precision::BF16,
     );
@@ -151,6 +143,7 @@ fn experts_must_divide() {
             pp: 1,
             dp: 1,
             ep: 2,
+            ..Layout::SINGLE
         },
         Precision::BF16,
     );
@@ -384,6 +377,7 @@ fn tp_stays_inside_a_node_and_leftovers_are_said() {
         pp: 1,
         dp: 1,
         ep: 4,
+        ..Layout::SINGLE
     };
     design.pools[0].gpus = vec!["n0/0/0-5".parse().unwrap(), "n1/0/0-3".parse().unwrap()];
     let compiled = check(&design);
@@ -424,6 +418,7 @@ fn lanes_of_a_dense_model_are_replicas() {
             pp: 1,
             dp: 4,
             ep: 1,
+            ..Layout::SINGLE
         },
         Precision::BF16,
     );

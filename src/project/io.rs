@@ -6,8 +6,8 @@
 //! replaces the old file in one step, and only by a text that was read back.
 
 use super::document::Project;
+use super::format;
 use super::layout::lay_out;
-use super::v1;
 use ron::extensions::Extensions;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -21,7 +21,7 @@ pub const MAX_DOCUMENT_BYTES: u64 = 64 << 20;
 /// The word every document starts with.
 const FORMAT: &str = "frontier-project";
 /// The version written.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Deepest nesting read; a document needs less than half.
 const MAX_DEPTH: usize = 64;
 /// Longest chain of symbolic links followed.
@@ -174,7 +174,7 @@ pub fn parse(text: &str, file: &str) -> Result<Project, ProjectError> {
     }
     let project: Project = match head.version {
         // A version 2 reads its own types here, and 1 goes through the step from 1 to 2.
-        Some(1) => read::<v1::File>(text, file)?.project.into(),
+        Some(1..=2) => read::<format::File>(text, file)?.project.into(),
         Some(version) if version > u64::from(VERSION) => {
             let app = head
                 .app
@@ -198,7 +198,7 @@ pub fn parse(text: &str, file: &str) -> Result<Project, ProjectError> {
             });
         }
     };
-    v1::check(&project).map_err(|why| ProjectError::Content {
+    format::check(&project).map_err(|why| ProjectError::Content {
         file: file.to_owned(),
         why,
     })?;
@@ -254,7 +254,7 @@ fn field_before(text: &str, line: usize, column: usize) -> Option<&str> {
 /// of a point.
 #[must_use]
 pub fn to_text(project: &Project) -> String {
-    let file = v1::File {
+    let file = format::File {
         format: FORMAT.to_owned(),
         version: VERSION,
         app: env!("CARGO_PKG_VERSION").to_owned(),

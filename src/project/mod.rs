@@ -4,9 +4,9 @@
 
 mod document;
 mod examples;
+mod format;
 mod io;
 mod layout;
-mod v1;
 
 pub use crate::study::{CurveStudy, Slo};
 pub use document::Project;

@@ -68,6 +68,7 @@ fn single(tp: u32, blocks: Option<u64>) -> Design {
         pp: 1,
         dp: 1,
         ep: tp,
+        ..Layout::SINGLE
     };
     pool.engine.num_gpu_blocks = blocks;
     design
@@ -212,6 +213,7 @@ fn lanes_share_the_load() {
         pp: 1,
         dp: 2,
         ep: 2,
+        ..Layout::SINGLE
     };
     let two = go(&scenario(
         &lanes,
@@ -238,6 +240,7 @@ fn pipeline_stages_overlap() {
         pp: 2,
         dp: 1,
         ep: 1,
+        ..Layout::SINGLE
     };
     let one = go(&scenario(&piped, closed(256, 64, 16), Load::Concurrency(1)));
     let two = go(&scenario(&piped, closed(256, 64, 16), Load::Concurrency(2)));
@@ -354,7 +357,8 @@ fn any_layout() -> impl Strategy<Value = (Layout, u32)> {
                 tp: 1,
                 pp: 1,
                 dp: 1,
-                ep: 1
+                ep: 1,
+                ..Layout::SINGLE
             },
             2
         )),
@@ -363,7 +367,8 @@ fn any_layout() -> impl Strategy<Value = (Layout, u32)> {
                 tp: 2,
                 pp: 1,
                 dp: 1,
-                ep: 2
+                ep: 2,
+                ..Layout::SINGLE
             },
             2
         )),
@@ -372,7 +377,8 @@ fn any_layout() -> impl Strategy<Value = (Layout, u32)> {
                 tp: 1,
                 pp: 2,
                 dp: 1,
-                ep: 1
+                ep: 1,
+                ..Layout::SINGLE
             },
             4
         )),
@@ -381,7 +387,8 @@ fn any_layout() -> impl Strategy<Value = (Layout, u32)> {
                 tp: 1,
                 pp: 1,
                 dp: 2,
-                ep: 2
+                ep: 2,
+                ..Layout::SINGLE
             },
             4
         )),
@@ -390,7 +397,8 @@ fn any_layout() -> impl Strategy<Value = (Layout, u32)> {
                 tp: 2,
                 pp: 2,
                 dp: 2,
-                ep: 4
+                ep: 4,
+                ..Layout::SINGLE
             },
             8
         )),
@@ -399,7 +407,8 @@ fn any_layout() -> impl Strategy<Value = (Layout, u32)> {
                 tp: 1,
                 pp: 3,
                 dp: 1,
-                ep: 1
+                ep: 1,
+                ..Layout::SINGLE
             },
             6
         )),

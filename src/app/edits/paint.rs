@@ -67,6 +67,7 @@ pub fn layout_suggestion(gpus: &BTreeSet<GpuAddress>, base: Option<Layout>) -> L
                 pp: 1,
                 dp,
                 ep: if all_to_all { ranks } else { 1 },
+                ..Layout::SINGLE
             };
         }
         let tp = largest_power(base.tp.clamp(1, WIDEST_TP), fits);

@@ -350,6 +350,7 @@ fn suggested_layouts_leave_no_gpu_over() {
         pp: 1,
         dp: 8,
         ep: 8,
+        ..Layout::SINGLE
     };
     let half = layout_suggestion(&some(&g, 0..4), Some(wide));
     assert_eq!((half.tp, half.dp, half.ep), (1, 4, 4));
@@ -359,6 +360,7 @@ fn suggested_layouts_leave_no_gpu_over() {
         pp: 2,
         dp: 1,
         ep: 1,
+        ..Layout::SINGLE
     };
     assert_eq!(layout_suggestion(&some(&g, 0..4), Some(piped)).gpus(), 4);
 }

@@ -6,7 +6,7 @@ use crate::app::style;
 use crate::app::theme::{Theme, space};
 use crate::app::widgets::{Rows, hint, section};
 use crate::catalog::Dtype;
-use crate::model::{Attention, Model, kv_bytes_per_token, parameters};
+use crate::model::{Model, kv_bytes_per_token, parameters};
 use crate::plan::ModelRef;
 use eframe::egui::{self, Button, ComboBox, RichText, ScrollArea, TextEdit, Ui};
 
@@ -119,12 +119,7 @@ fn billions(n: u64) -> String {
 }
 
 fn summary(model: &Model) -> String {
-    let attention = model.layers.first().map_or("", |run| match &run.attention {
-        Attention::Gqa(gqa) if gqa.kv_heads == gqa.heads => "MHA",
-        Attention::Gqa(gqa) if gqa.kv_heads == 1 => "MQA",
-        Attention::Gqa(_) => "GQA",
-        Attention::Mla(_) => "MLA",
-    });
+    let attention = model.layers.first().map_or("", |run| run.attention.kind());
     let experts = model
         .moe()
         .map(|moe| format!(" · {} of {} experts", moe.top_k, moe.experts))
@@ -142,10 +137,12 @@ fn summary(model: &Model) -> String {
 /// Heads that TP must divide, and the most stages PP can have.
 pub(super) fn heads_and_layers(model: Option<&Model>) -> (u64, u32) {
     let Some(model) = model else { return (64, 64) };
-    let heads = model.layers.first().map_or(1, |run| match &run.attention {
-        Attention::Gqa(gqa) => gqa.heads,
-        Attention::Mla(mla) => mla.heads,
-    });
+    let heads = model
+        .layers
+        .iter()
+        .map(|run| run.attention.heads())
+        .find(|heads| *heads > 0)
+        .unwrap_or(1);
     (heads.max(1), model.layer_count().max(1))
 }
 

@@ -228,6 +228,7 @@ mod tests {
             pp: 1,
             dp: 4,
             ep: 8,
+            ..Layout::SINGLE
         };
         assert_eq!(with(layout, "DP", 2).ep, 4);
         let partial = Layout { ep: 4, ..layout };
@@ -239,7 +240,8 @@ mod tests {
                     ep: 8,
                     tp: 4,
                     dp: 4,
-                    pp: 1
+                    pp: 1,
+                    ..Layout::SINGLE
                 },
                 "TP",
                 1

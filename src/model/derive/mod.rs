@@ -4,16 +4,22 @@
 //! A shape that passes [`Model::check`](super::Model::check) fits these functions' integers; one
 //! that doesn't saturates instead of wrapping.
 
+mod cache;
 mod flops;
-mod kv;
+mod mixer;
 mod parts;
 mod shard;
 
-pub use flops::{
-    attention_flops_per_context_token, head_flops_per_token, layer_flops_per_token,
-    linear_flops_per_token,
+pub use cache::{
+    CachePart, Extent, kv_bytes_per_sequence, kv_bytes_per_sequence_rank, kv_bytes_per_token,
+    kv_bytes_per_token_growing, kv_bytes_per_token_layer, kv_bytes_per_token_rank, layer_cache,
+    state_bytes_per_sequence,
 };
-pub use kv::{kv_bytes_per_token, kv_bytes_per_token_layer, kv_bytes_per_token_rank};
+pub use flops::{
+    attended, attention_flops, attention_flops_per_context_token, ffn_flops_per_token,
+    head_flops_per_token, layer_flops_per_token, linear_flops_per_token,
+    projection_flops_per_token, recurrence_flops,
+};
 pub use parts::{LayerParameters, Parameters, layer_parameters, parameters, weight_bytes};
 pub use shard::{
     LayerWeights, Shard, embedding_bytes, head_bytes, layer_weight_bytes, layer_weights,

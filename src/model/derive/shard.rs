@@ -11,10 +11,10 @@
 //! Where a degree doesn't divide, the fullest rank is described (sizes round up). Whether such a
 //! layout is legal is for `plan` to say.
 
-use super::parts::{layer_parameters, stored};
+use super::parts::{PartFormats, layer_parameters};
 use super::product;
 use crate::catalog::Dtype;
-use crate::model::{Attention, Ffn, LayerRun, Model, Precision};
+use crate::model::{Attention, Ffn, Gqa, LayerRun, Model, Precision, Recurrent, WeightFormat};
 use crate::units::Bytes;
 
 /// Into how many parts the parts of a layer are divided. Degrees of zero count as one.
@@ -95,23 +95,62 @@ const fn part(whole: u64, degree: u64) -> u64 {
     }
 }
 
+fn local_gqa(gqa: &mut Gqa, tp: u64) {
+    gqa.heads = part(gqa.heads, tp);
+    gqa.kv_heads = part(gqa.kv_heads, tp);
+}
+
+fn local_recurrent(recurrent: &mut Recurrent, tp: u64) {
+    match recurrent {
+        Recurrent::DeltaNet(delta) => {
+            delta.key_heads = part(delta.key_heads, tp);
+            delta.value_heads = part(delta.value_heads, tp);
+        }
+        Recurrent::Lightning { heads, .. } => *heads = part(*heads, tp),
+        Recurrent::Mamba2(mamba) => {
+            mamba.heads = part(mamba.heads, tp);
+            // Copied where there are fewer groups than ranks.
+            mamba.groups = part(mamba.groups, tp);
+        }
+        Recurrent::Mamba1(mamba) => mamba.inner = part(mamba.inner, tp),
+        Recurrent::ShortConv { width, .. } => *width = part(*width, tp),
+        Recurrent::RgLru { width, blocks, .. } => {
+            *width = part(*width, tp);
+            *blocks = part(*blocks, tp);
+        }
+        Recurrent::Other { parameters, .. } => *parameters = part(*parameters, tp),
+    }
+}
+
 /// The layer as the fullest rank sees it. Its router still scores all experts.
 fn local(run: &LayerRun, shard: Shard) -> LayerRun {
     let mut local = run.clone();
+    let tp = shard.attention_tp;
     match &mut local.attention {
-        Attention::Gqa(gqa) => {
-            gqa.heads = part(gqa.heads, shard.attention_tp);
-            gqa.kv_heads = part(gqa.kv_heads, shard.attention_tp);
+        Attention::Gqa(gqa) => local_gqa(gqa, tp),
+        Attention::Mla(mla) => mla.heads = part(mla.heads, tp),
+        Attention::Compressed(own) => {
+            own.heads = part(own.heads, tp);
+            own.out_groups = part(own.out_groups, tp);
         }
-        Attention::Mla(mla) => mla.heads = part(mla.heads, shard.attention_tp),
+        Attention::Recurrent(recurrent) => local_recurrent(recurrent, tp),
+        Attention::Parallel {
+            attention,
+            recurrent,
+        } => {
+            local_gqa(attention, tp);
+            local_recurrent(recurrent, tp);
+        }
+        Attention::Matrix | Attention::None => {}
     }
     match &mut local.ffn {
-        Ffn::Dense { intermediate } => *intermediate = part(*intermediate, shard.ffn_tp),
+        Ffn::Dense { intermediate, .. } => *intermediate = part(*intermediate, shard.ffn_tp),
         Ffn::Moe(moe) => {
             moe.experts = part(moe.experts, shard.ep);
             moe.intermediate = part(moe.intermediate, shard.moe_tp);
             moe.shared_intermediate = part(moe.shared_intermediate, shard.ffn_tp);
         }
+        Ffn::Matrix | Ffn::None => {}
     }
     local
 }
@@ -119,22 +158,26 @@ fn local(run: &LayerRun, shard: Shard) -> LayerRun {
 /// Bytes of one layer (not the run's `count`) on the fullest rank.
 #[must_use]
 pub fn layer_weights(
+    model: &Model,
     run: &LayerRun,
-    hidden: u64,
     precision: Precision,
     shard: Shard,
 ) -> LayerWeights {
+    let hidden = model.hidden;
     let parts = layer_parameters(&local(run, shard), hidden);
     let router = layer_parameters(run, hidden).router;
-    let linear = |count| stored(count, precision.weights);
-    let kept = |count| stored(count, Dtype::Bf16);
+    let formats = PartFormats::of(run.kept, precision, model.quantization.as_ref());
+    let wide = |count| WeightFormat::plain(Dtype::Bf16).bytes(count);
+    let routed = product(&[parts.routed_expert, parts.experts]);
     LayerWeights {
-        attention: linear(parts.attention) + kept(parts.attention_bias),
-        dense_ffn: linear(parts.dense_ffn),
-        router: kept(router),
-        routed_experts: linear(product(&[parts.routed_expert, parts.experts])),
-        shared_experts: linear(parts.shared_experts),
-        norms: kept(parts.norms),
+        attention: formats.attention.bytes(parts.attention)
+            + wide(parts.attention_bias)
+            + wide(parts.attention_small),
+        dense_ffn: formats.dense_ffn.bytes(parts.dense_ffn),
+        router: wide(router),
+        routed_experts: formats.routed_experts.bytes(routed) + wide(parts.ffn_bias),
+        shared_experts: formats.shared_experts.bytes(parts.shared_experts),
+        norms: wide(product(&[parts.norms, model.norm.vectors()])),
     }
 }
 
@@ -142,15 +185,15 @@ pub fn layer_weights(
 /// [`Shard::new`] makes of the degrees.
 #[must_use]
 pub fn layer_weight_bytes(
+    model: &Model,
     run: &LayerRun,
-    hidden: u64,
     precision: Precision,
     attention_tp: u64,
     ffn_tp: u64,
     ep: u64,
 ) -> Bytes {
     let shard = Shard::new(attention_tp, ffn_tp, ep);
-    layer_weights(run, hidden, precision, shard).total()
+    layer_weights(model, run, precision, shard).total()
 }
 
 /// Rows of the embedding table as an engine allocates them over `tp` ranks: a multiple of 64
@@ -166,16 +209,18 @@ pub fn padded_vocab(vocab: u64, tp: u64) -> u64 {
 #[must_use]
 pub fn embedding_bytes(model: &Model, tp: u64) -> Bytes {
     let rows = padded_vocab(model.vocab, tp) / tp.max(1);
-    stored(product(&[rows, model.hidden]), Dtype::Bf16)
+    WeightFormat::plain(Dtype::Bf16).bytes(product(&[rows, model.hidden]))
 }
 
-/// Bytes of one rank's part of the LM head; none where the embedding table serves as head. (A
+/// Bytes of one rank's part of the LM head, in the checkpoint's format for it (BF16 unless stated);
+/// none where the embedding table serves as head. (A
 /// last pipeline stage that is not also the first then holds [`embedding_bytes`] of its own.)
 #[must_use]
 pub fn head_bytes(model: &Model, tp: u64) -> Bytes {
     if model.tied_embeddings {
-        Bytes::ZERO
-    } else {
-        embedding_bytes(model, tp)
+        return Bytes::ZERO;
     }
+    let format = model.quantization.and_then(|own| own.head);
+    let rows = padded_vocab(model.vocab, tp) / tp.max(1);
+    WeightFormat::plain(format.unwrap_or(Dtype::Bf16)).bytes(product(&[rows, model.hidden]))
 }

@@ -98,7 +98,8 @@ fn deepseek_v3_part_by_part() {
     assert_eq!(parts.routed_experts, 58 * 256 * 3 * 7168 * 2048);
     assert_eq!(parts.routed_experts_active * 32, parts.routed_experts);
     assert_eq!(parts.shared_experts, 58 * 3 * 7168 * 2048);
-    assert_eq!(parts.norms, 61 * (2 * 7168 + 1536 + 512) + 7168);
+    assert_eq!(parts.norms, 61 * 2 * 7168 + 7168);
+    assert_eq!(parts.attention_small, 61 * (1536 + 512));
     assert_eq!(parts.attention_bias, 0);
 }
 
@@ -160,7 +161,7 @@ fn ranks_sum_to_the_model_and_its_copies() {
             for run in &model.layers {
                 let one = layer_parameters(run, model.hidden);
                 let shard = Shard::new(tp, tp, tp);
-                let rank = layer_weights(run, model.hidden, precision, shard);
+                let rank = layer_weights(&model, run, precision, shard);
                 let count = u64::from(run.count);
                 ranks += count * tp * rank.total().get();
                 copies += count * (tp - 1) * 2 * one.router;
@@ -181,11 +182,18 @@ fn copied_attention(run: &LayerRun, hidden: u64, tp: u64) -> u64 {
         crate::model::Attention::Gqa(gqa) => {
             let extra = gqa.kv_heads.div_ceil(tp) * tp - gqa.kv_heads;
             let bias = if gqa.qkv_bias { 2 } else { 0 };
-            2 * extra * gqa.head_dim * (hidden + bias)
+            let norms = match (gqa.qk_norm, gqa.qk_norm_whole) {
+                (false, _) => 0,
+                (true, true) => 2 * extra * gqa.head_dim,
+                (true, false) => (tp - 1) * 2 * 2 * gqa.head_dim,
+            };
+            2 * extra * gqa.head_dim * (hidden + bias) + norms
         }
         crate::model::Attention::Mla(mla) => {
-            (tp - 1) * hidden * (mla.q_rank.unwrap_or(0) + mla.kv_rank + mla.rope_dim)
+            let norms = mla.q_rank.unwrap_or(0) + mla.kv_rank;
+            (tp - 1) * (hidden * (norms + mla.rope_dim) + 2 * norms)
         }
+        other => panic!("{} in a preset: say what is copied", other.kind()),
     }
 }
 
@@ -194,7 +202,7 @@ fn wide_expert_parallelism_leaves_a_few_experts_per_rank() {
     let model = preset("deepseek-v3");
     let moe = &model.layers[1];
     let expert = 3 * 7168 * 2048;
-    let wide = layer_weights(moe, model.hidden, Precision::FP8, Shard::new(1, 1, 32));
+    let wide = layer_weights(&model, moe, Precision::FP8, Shard::new(1, 1, 32));
     assert_eq!(wide.routed_experts.get(), 8 * expert);
     assert_eq!(
         wide.shared_experts.get(),
@@ -204,7 +212,7 @@ fn wide_expert_parallelism_leaves_a_few_experts_per_rank() {
     // TP 8 with EP 2: 128 experts in quarters; the shared one in eighths.
     let mixed = Shard::new(8, 8, 2);
     assert_eq!(mixed.moe_tp, 4);
-    let mixed = layer_weights(moe, model.hidden, Precision::FP8, mixed);
+    let mixed = layer_weights(&model, moe, Precision::FP8, mixed);
     assert_eq!(mixed.routed_experts.get(), 32 * expert);
     assert_eq!(mixed.shared_experts.get(), expert / 8);
 }
@@ -274,7 +282,7 @@ fn absurd_shapes_saturate() {
     assert_eq!(parameters(&model).total(), u64::MAX);
     let run = model.layers[0].clone();
     let _ = weight_bytes(&model, Precision::BF16);
-    let _ = layer_weight_bytes(&run, model.hidden, Precision::BF16, 0, 0, 0);
+    let _ = layer_weight_bytes(&model, &run, Precision::BF16, 0, 0, 0);
     let _ = kv_bytes_per_token(&model, Dtype::Fp32);
     let _ = linear_flops_per_token(&model);
     model.layers.push(run);
@@ -293,7 +301,7 @@ proptest! {
             weight_bytes(&model, Precision { weights, ..Precision::BF16 }).get()
         };
         let parts = parameters(&model);
-        let kept = 2 * (parts.embedding + parts.lm_head + parts.router + parts.norms + parts.attention_bias);
+        let kept = 2 * (parts.embedding + parts.lm_head + parts.router + parts.norms + parts.attention_bias + parts.attention_small);
         prop_assert_eq!((bytes(Dtype::Fp8) - kept) * 2, bytes(Dtype::Bf16) - kept);
         prop_assert_eq!((bytes(Dtype::Bf16) - kept) * 2, bytes(Dtype::Fp32) - kept);
     }
@@ -303,7 +311,7 @@ proptest! {
         for run in &model.layers {
             let bytes = |tp, ep| {
                 let shard = Shard { attention_tp: tp, ffn_tp: tp, moe_tp: tp, ep };
-                layer_weights(run, model.hidden, Precision::FP8, shard).total()
+                layer_weights(&model, run, Precision::FP8, shard).total()
             };
             prop_assert!(bytes(tp + 1, ep) <= bytes(tp, ep));
             prop_assert!(bytes(tp, ep + 1) <= bytes(tp, ep));

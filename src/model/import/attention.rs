@@ -42,6 +42,7 @@ fn mla(fields: &Fields<'_>, heads: u64, notes: &mut Vec<String>) -> Result<Mla, 
         nope_dim: fields.need("qk_nope_head_dim", 1, MOST_WIDE)?,
         rope_dim: fields.need("qk_rope_head_dim", 1, MOST_WIDE)?,
         v_dim: fields.need("v_head_dim", 1, MOST_WIDE)?,
+        ..Mla::default()
     })
 }
 
@@ -115,6 +116,7 @@ fn gqa(
         qk_norm,
         qk_norm_whole: qk_norm && whole,
         qkv_bias,
+        ..Gqa::default()
     })
 }
 

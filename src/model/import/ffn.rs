@@ -88,9 +88,11 @@ fn experts(fields: &Fields<'_>) -> Result<Option<(&'static str, u64)>, ImportErr
 }
 
 fn dense(fields: &Fields<'_>) -> Result<Ffn, ImportError> {
-    Ok(Ffn::Dense {
-        intermediate: fields.need("intermediate_size", 1, MOST_WIDE)?,
-    })
+    Ok(Ffn::gated(fields.need(
+        "intermediate_size",
+        1,
+        MOST_WIDE,
+    )?))
 }
 
 fn moe(
@@ -136,6 +138,7 @@ fn moe(
         }),
         groups: if grouped { groups } else { 0 },
         groups_per_token: if grouped { groups_per_token } else { 0 },
+        ..Moe::default()
     })
 }
 

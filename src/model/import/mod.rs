@@ -20,7 +20,7 @@ mod refuse;
 pub use error::ImportError;
 
 use super::check::{MOST_LAYERS, MOST_TOKENS, MOST_WIDE};
-use super::{LayerRun, Model, Precision};
+use super::{LayerRun, Model, NormKind, Precision};
 use crate::catalog::ModelId;
 use fields::Fields;
 use serde_json::Value;
@@ -105,11 +105,7 @@ fn read_model(
     for ffn in ffn::read(fields, &family, count, notes)? {
         match layers.last_mut() {
             Some(run) if run.ffn == ffn => run.count += 1,
-            _ => layers.push(LayerRun {
-                count: 1,
-                attention: attention.clone(),
-                ffn,
-            }),
+            _ => layers.push(LayerRun::new(1, attention.clone(), ffn)),
         }
     }
     let max_context = match fields.whole("max_position_embeddings", 1, MOST_TOKENS)? {
@@ -139,6 +135,10 @@ fn read_model(
         tied_embeddings: family.tied,
         max_context,
         layers,
+        norm: NormKind::Rms,
+        extras: Vec::new(),
+        mtp: None,
+        quantization: None,
         source: format!("imported from {}", shortened(file_name)),
     })
 }

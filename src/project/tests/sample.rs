@@ -81,48 +81,46 @@ fn groups() -> Vec<Group> {
 }
 
 fn model() -> Model {
+    let gqa = Attention::Gqa(Gqa {
+        heads: 16,
+        kv_heads: 4,
+        head_dim: 128,
+        qk_norm: true,
+        ..Gqa::default()
+    });
+    let mla = Attention::Mla(Mla {
+        heads: 16,
+        q_rank: Some(1536),
+        kv_rank: 512,
+        nope_dim: 128,
+        rope_dim: 64,
+        v_dim: 128,
+        ..Mla::default()
+    });
+    let moe = Ffn::Moe(Moe {
+        experts: 64,
+        top_k: 6,
+        intermediate: 1408,
+        shared_intermediate: 2816,
+        router_bias: true,
+        groups: 8,
+        groups_per_token: 4,
+        ..Moe::default()
+    });
     Model {
-        id: ModelId::new("mine").unwrap(),
         name: "Mine".to_owned(),
-        hidden: 2048,
-        vocab: 32_000,
         tied_embeddings: true,
         max_context: 65_536,
-        layers: vec![
-            LayerRun {
-                count: 3,
-                attention: Attention::Gqa(Gqa {
-                    heads: 16,
-                    kv_heads: 4,
-                    head_dim: 128,
-                    qk_norm: true,
-                    qk_norm_whole: false,
-                    qkv_bias: false,
-                }),
-                ffn: Ffn::Dense { intermediate: 8192 },
-            },
-            LayerRun {
-                count: 29,
-                attention: Attention::Mla(Mla {
-                    heads: 16,
-                    q_rank: Some(1536),
-                    kv_rank: 512,
-                    nope_dim: 128,
-                    rope_dim: 64,
-                    v_dim: 128,
-                }),
-                ffn: Ffn::Moe(Moe {
-                    experts: 64,
-                    top_k: 6,
-                    intermediate: 1408,
-                    shared_intermediate: 2816,
-                    router_bias: true,
-                    groups: 8,
-                    groups_per_token: 4,
-                }),
-            },
-        ],
         source: "made up".to_owned(),
+        ..Model::of_layers(
+            ModelId::new("mine").unwrap(),
+            2048,
+            32_000,
+            vec![
+                LayerRun::new(3, gqa, Ffn::gated(8192)),
+                LayerRun::new(29, mla, moe),
+            ],
+        )
     }
 }
 
@@ -157,6 +155,7 @@ fn pools() -> Vec<Pool> {
                 pp: 4,
                 dp: 1,
                 ep: 2,
+                ..Layout::SINGLE
             },
             engine: Engine {
                 num_gpu_blocks: (i == 1).then_some(2588),

@@ -79,12 +79,7 @@ fn mla_is_not_read_as_gqa() {
     assert_eq!(kv_bytes_per_token(&model, Dtype::Bf16).get(), 70_272);
     assert_eq!(kv_bytes_per_token(&model, Dtype::Fp8).get(), 35_136);
     assert_eq!(model.layers[0].count, 3);
-    assert!(matches!(
-        model.layers[0].ffn,
-        Ffn::Dense {
-            intermediate: 18_432
-        }
-    ));
+    assert_eq!(model.layers[0].ffn, Ffn::gated(18_432));
     assert_eq!(model.moe().map(|moe| moe.shared_intermediate), Some(2048));
     // The number of experts under another tool's key is the same number.
     let renamed = import(&DEEPSEEK_V3.replace("n_routed_experts", "num_routed_experts"));
@@ -256,7 +251,7 @@ fn shared_experts_have_several_spellings() {
 fn biases_and_norms_follow_the_family() {
     let attention = |changes| match import(&llama(changes)).model.layers.remove(0).attention {
         Attention::Gqa(gqa) => (gqa.qkv_bias, gqa.qk_norm, gqa.qk_norm_whole),
-        Attention::Mla(_) => panic!("not MLA"),
+        other => panic!("not {}", other.kind()),
     };
     assert_eq!(attention(json!({})), (false, false, false));
     assert_eq!(

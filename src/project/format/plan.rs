@@ -54,9 +54,17 @@ frozen_struct!(Layout as plan::Layout {
     pp: u32,
     dp: u32,
     ep: u32,
+    #[serde(default = "bounds::one", skip_serializing_if = "bounds::is_one")]
+    cp: u32,
+    #[serde(default, skip_serializing_if = "bounds::is_none_of")]
+    redundant_experts: u32,
 });
 
-frozen_enum!(EngineKind as plan::EngineKind { Vllm });
+frozen_enum!(EngineKind as plan::EngineKind {
+    Vllm,
+    Sglang,
+    TensorRtLlm,
+});
 
 frozen_enum!(FirstToken as plan::FirstToken {
     PrefillEnd,

@@ -71,6 +71,8 @@ fn check_design(design: &Design) -> Result<(), String> {
             ("pp", layout.pp),
             ("dp", layout.dp),
             ("ep", layout.ep),
+            ("cp", layout.cp),
+            ("redundant_experts", layout.redundant_experts),
         ] {
             if degree > MAX_DEGREE {
                 return Err(format!(

@@ -124,13 +124,13 @@ macro_rules! frozen_struct {
 /// with fields.
 macro_rules! frozen_enum {
     ($(#[$meta:meta])* $name:ident as $live:ty {
-        $($variant:ident $(($inner:ident: $inner_type:ty))? $({ $($field:ident: $type:ty),* $(,)? })?),* $(,)?
+        $($(#[$variant_meta:meta])* $variant:ident $(($inner:ident: $inner_type:ty))? $({ $($(#[$field_meta:meta])* $field:ident: $type:ty),* $(,)? })?),* $(,)?
     }) => {
         $(#[$meta])*
         #[derive(Debug, serde::Serialize, serde::Deserialize)]
         #[serde(deny_unknown_fields)]
         pub(in crate::project) enum $name {
-            $($variant $(($inner_type))? $({ $($field: $type),* })?),*
+            $($(#[$variant_meta])* $variant $(($inner_type))? $({ $($(#[$field_meta])* $field: $type),* })?),*
         }
 
         impl Frozen for $name {

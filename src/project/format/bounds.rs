@@ -19,8 +19,47 @@ pub(super) const MAX_LOADS: usize = 1024;
 pub(super) const MAX_NAME: usize = 1024;
 /// Longest story or path, bytes.
 pub(super) const MAX_TEXT: usize = 65_536;
+/// Most parts of a model beside its layers.
+pub(super) const MAX_EXTRAS: usize = 64;
 /// Farthest a thing may be from the canvas's origin, points.
 const FARTHEST: f32 = 1e7;
+
+/// What a field is worth where an older file does not have it, and whether it can be left out.
+pub(super) const fn one() -> u32 {
+    1
+}
+
+pub(super) const fn is_one(value: &u32) -> bool {
+    *value == 1
+}
+
+pub(super) const fn is_none_of(value: &u32) -> bool {
+    *value == 0
+}
+
+pub(super) const fn two() -> u64 {
+    2
+}
+
+pub(super) const fn is_two(value: &u64) -> bool {
+    *value == 2
+}
+
+pub(super) const fn is_zero(value: &u64) -> bool {
+    *value == 0
+}
+
+pub(super) const fn yes() -> bool {
+    true
+}
+
+pub(super) const fn is_yes(value: &bool) -> bool {
+    *value
+}
+
+pub(super) const fn no(value: &bool) -> bool {
+    !*value
+}
 
 /// A list of at most `MOST`.
 pub(super) fn at_most<'de, D, T, const MOST: usize>(deserializer: D) -> Result<Vec<T>, D::Error>

@@ -1,8 +1,17 @@
-//! Version 1 of the document, frozen: what was once written is read for ever.
+//! The document's format, frozen: what was once written is read for ever.
 //!
 //! These types are the format. They mirror the program's types but are not them, so the program
-//! may change without changing what a file means; a change of the format is a version 2 beside
-//! this module and a step from 1 to 2. Only leaves with a text form that never changes (quantities,
+//! may change without changing what a file means. A version that only adds (fields that older files
+//! lack, with what that meant; variants they could not have) shares these types with the older
+//! ones; a version that changes or takes away gets types of its own beside this module and a step
+//! from here to there.
+//!
+//! - Version 1: designs, workload, SLO, load curve.
+//! - Version 2 adds: layers that see a window, compressed or recurrent layers, MFA, sparse
+//!   attention, experts without gates or in a latent space, quantised checkpoints, engines besides
+//!   vLLM, context parallelism and redundant experts.
+//!
+//! Only leaves with a text form that never changes (quantities,
 //! ids, ranges of GPUs) are shared.
 
 mod bounds;
