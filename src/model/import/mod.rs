@@ -12,12 +12,15 @@ mod error;
 mod family;
 mod ffn;
 mod fields;
+mod file;
 mod json;
 mod known;
 mod quantization;
 mod refuse;
+mod towers;
 
 pub use error::ImportError;
+pub use file::{CheckpointError, import_file};
 
 use super::check::{MOST_LAYERS, MOST_TOKENS, MOST_WIDE};
 use super::{LayerRun, Model, NormKind, Precision};
@@ -50,8 +53,25 @@ const DEFAULT_CONTEXT: u64 = 32_768;
 /// The file is not a JSON object, is too large, states something impossible, lacks a key that
 /// decides the answer, or describes a mechanism this version can't price.
 pub fn import_config(text: &str, file_name: &str) -> Result<Imported, ImportError> {
+    import_checkpoint(text, None, file_name)
+}
+
+/// The same with the text of the `hf_quant_config.json` beside it, where there is one: NVIDIA's
+/// exporter says there how the checkpoint is quantised.
+///
+/// # Errors
+/// As [`import_config`]; of either file.
+pub fn import_checkpoint(
+    text: &str,
+    quantization: Option<&str>,
+    file_name: &str,
+) -> Result<Imported, ImportError> {
     let root = json::parse(text)?;
     let top = Fields::new(&root, "");
+    let beside = quantization.map(json::parse).transpose()?;
+    let beside = beside
+        .as_ref()
+        .map(|map| Fields::new(map, "hf_quant_config.json: "));
     let nested = NESTED
         .iter()
         .filter(|key| !top.has("hidden_size") || matches!(root.get(**key), Some(Value::Object(_))))
@@ -67,8 +87,10 @@ pub fn import_config(text: &str, file_name: &str) -> Result<Imported, ImportErro
     }
     refuse::mechanisms(&top)?;
     refuse::mechanisms(text_fields)?;
-    let model = read_model(&top, text_fields, file_name, &mut notes)?;
-    let precision_hint = quantization::hint(&top, text_fields, &mut notes)?;
+    let mut model = read_model(&top, text_fields, file_name, &mut notes)?;
+    towers::read(&mut model, &top, &mut notes)?;
+    let precision_hint =
+        quantization::apply(&mut model, &top, text_fields, beside.as_ref(), &mut notes)?;
     if nested.is_some() {
         top.leave_to(text_fields);
     }
