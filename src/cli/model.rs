@@ -2,7 +2,7 @@
 
 use super::Failure;
 use crate::catalog::Dtype;
-use crate::model::{Precision, import_config, kv_bytes_per_token, parameters, weight_bytes};
+use crate::model::{Precision, import_file, kv_bytes_per_token, parameters, weight_bytes};
 use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;
@@ -10,29 +10,16 @@ use std::path::PathBuf;
 /// Arguments of `model`.
 #[derive(Debug, Args)]
 pub struct ModelArgs {
-    /// A Hugging Face config.json.
+    /// A Hugging Face config.json, or the folder it is in; hf_quant_config.json beside it is read
+    /// too.
     file: PathBuf,
     /// Print JSON.
     #[arg(long)]
     json: bool,
 }
 
-/// Largest config.json read.
-const MAX_CONFIG_BYTES: u64 = 16 << 20;
-
 pub(super) fn model(args: &ModelArgs) -> Result<(), Failure> {
-    let name = args.file.display().to_string();
-    let size = std::fs::metadata(&args.file)
-        .map_err(|e| Failure::Usage(format!("can't read {name}: {e}")))?
-        .len();
-    if size > MAX_CONFIG_BYTES {
-        return Err(Failure::Usage(format!(
-            "{name} has {size} bytes: a config.json has at most {MAX_CONFIG_BYTES}"
-        )));
-    }
-    let text = std::fs::read_to_string(&args.file)
-        .map_err(|e| Failure::Usage(format!("can't read {name}: {e}")))?;
-    let imported = import_config(&text, &name).map_err(|e| Failure::usage(&e))?;
+    let imported = import_file(&args.file).map_err(|e| Failure::usage(&e))?;
     let model = &imported.model;
     let parts = parameters(model);
     let precision = imported.precision_hint.unwrap_or(Precision::BF16);

@@ -29,6 +29,13 @@ impl<'a> Fields<'a> {
         self.prefix.trim_end_matches('.')
     }
 
+    /// Its keys, sorted.
+    pub(super) fn keys(&self) -> Vec<&'a str> {
+        let mut keys: Vec<&str> = self.map.keys().map(String::as_str).collect();
+        keys.sort_unstable();
+        keys
+    }
+
     /// A key with its path.
     pub(super) fn path(&self, key: &str) -> String {
         format!("{}{key}", self.prefix)

@@ -21,6 +21,7 @@ mod extras;
 mod family;
 mod ffn;
 mod fields;
+mod file;
 mod indexer;
 mod json;
 mod keys;
@@ -33,8 +34,10 @@ mod quantization;
 mod recurrent;
 mod refuse;
 mod sparse;
+mod towers;
 
 pub use error::ImportError;
+pub use file::{CheckpointError, import_file};
 
 use super::{LayerRun, Model, Precision};
 use crate::catalog::ModelId;
@@ -63,8 +66,25 @@ const NESTED: [&str; 3] = ["text_config", "language_config", "llm_config"];
 /// The file is not a JSON object, is too large, states something impossible, lacks a key that
 /// decides the answer, or describes no decoder language model.
 pub fn import_config(text: &str, file_name: &str) -> Result<Imported, ImportError> {
+    import_checkpoint(text, None, file_name)
+}
+
+/// The same with the text of the `hf_quant_config.json` beside it, where there is one: NVIDIA's
+/// exporter says there how the checkpoint is quantised.
+///
+/// # Errors
+/// As [`import_config`]; of either file.
+pub fn import_checkpoint(
+    text: &str,
+    quantization: Option<&str>,
+    file_name: &str,
+) -> Result<Imported, ImportError> {
     let root = json::parse(text)?;
     let top = Fields::new(&root, "");
+    let beside = quantization.map(json::parse).transpose()?;
+    let beside = beside
+        .as_ref()
+        .map(|map| Fields::new(map, "hf_quant_config.json: "));
     // Models that listen and speak: the part that thinks.
     let thinker = top.section("thinker_config")?;
     let outer = thinker.as_ref().unwrap_or(&top);
@@ -77,21 +97,23 @@ pub fn import_config(text: &str, file_name: &str) -> Result<Imported, ImportErro
     let fields = nested.as_ref().unwrap_or(outer);
     if !fields.place().is_empty() {
         notes.push(format!(
-            "only the language model ({}) is imported; towers for images or sound are not counted",
+            "only the language model ({}) is served here; towers for images or sound stand beside it",
             fields.place()
         ));
     }
     refuse::encoders(&top)?;
     refuse::encoders(fields)?;
     let context = Context::read(outer, fields, notes)?;
-    let model = read_model(&top, &context, file_name)?;
+    let mut model = read_model(&top, &context, file_name)?;
     let sections: Vec<Vec<String>> = [&context.attention, &context.ffn]
         .into_iter()
         .flatten()
         .map(Fields::unused)
         .collect();
     let mut notes = context.into_notes();
-    let precision_hint = quantization::hint(&top, fields, &mut notes)?;
+    towers::read(&mut model, outer, &mut notes)?;
+    let precision_hint =
+        quantization::apply(&mut model, &top, fields, beside.as_ref(), &mut notes)?;
     let mut unused_keys = sections.concat();
     let mut outermost_first = vec![&top];
     outermost_first.extend(thinker.as_ref());
