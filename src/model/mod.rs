@@ -16,7 +16,7 @@ pub use attention::{
 pub use check::ModelError;
 pub use derive::{
     CachePart, Extent, INDEX_KEYS, LayerParameters, LayerWeights, Parameters, Shard, attended,
-    attention_flops, attention_flops_per_context_token, embedding_bytes, ffn_flops_per_token,
+    attention_flops, attention_flops_per_context_token, cache_bytes_read, embedding_bytes, ffn_flops_per_token,
     head_bytes, head_flops_per_token, kv_bytes_per_sequence, kv_bytes_per_sequence_rank,
     kv_bytes_per_token, kv_bytes_per_token_growing, kv_bytes_per_token_layer,
     kv_bytes_per_token_rank, layer_cache, layer_flops_per_token, layer_on_rank, layer_parameters,

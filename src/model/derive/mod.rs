@@ -8,6 +8,7 @@ mod cache;
 mod flops;
 mod mixer;
 mod parts;
+mod read;
 mod shard;
 
 pub use cache::{
@@ -21,6 +22,7 @@ pub use flops::{
     projection_flops_per_token, recurrence_flops,
 };
 pub use parts::{LayerParameters, Parameters, layer_parameters, parameters, weight_bytes};
+pub use read::cache_bytes_read;
 pub use shard::{
     LayerWeights, Shard, embedding_bytes, head_bytes, layer_on_rank, layer_weight_bytes,
     layer_weights, padded_vocab,
