@@ -5,6 +5,7 @@ mod arch;
 mod attention;
 mod check;
 mod derive;
+mod explain;
 mod import;
 mod library;
 mod precision;
@@ -23,6 +24,7 @@ pub use derive::{
     linear_flops_per_token, padded_vocab, parameters, projection_flops_per_token, recurrence_flops,
     state_bytes_per_sequence, weight_bytes,
 };
+pub use explain::{Amount, ExplainAt, Row, Section, explain, grouped, own_precision};
 pub use import::{ImportError, Imported, import_config};
 pub use library::Models;
 pub use precision::{Precision, Scale, WeightFormat};
