@@ -4,17 +4,22 @@
 mod arch;
 mod attention;
 mod check;
+mod checkpoint;
 mod derive;
 mod explain;
 mod import;
 mod library;
 mod precision;
+mod preset;
 
 pub use arch::{Extra, Ffn, Kept, LayerRun, Model, Moe, NormKind, Quantization};
 pub use attention::{
     Attention, Compressed, DeltaNet, Gate, Gqa, Indexer, Mamba1, Mamba2, Mla, Recurrent, Span,
 };
 pub use check::ModelError;
+pub use checkpoint::{
+    Checkpoint, CheckpointError, MAX_ASSUMPTION, MAX_ASSUMPTIONS, MAX_CONFIG_BYTES,
+};
 pub use derive::{
     CachePart, Extent, LayerParameters, LayerWeights, Parameters, Shard, attended, attention_flops,
     attention_flops_per_context_token, embedding_bytes, ffn_flops_per_token, head_bytes,
@@ -28,3 +33,4 @@ pub use explain::{Amount, ExplainAt, Row, Section, explain, grouped, own_precisi
 pub use import::{ImportError, Imported, import_config};
 pub use library::Models;
 pub use precision::{Precision, Scale, WeightFormat};
+pub use preset::{KeepError, keep_preset, preset_text};

@@ -140,6 +140,7 @@ fn read_model(
         mtp: None,
         quantization: None,
         source: format!("imported from {}", shortened(file_name)),
+        assumptions: Vec::new(),
     })
 }
 
