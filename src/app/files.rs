@@ -1,7 +1,7 @@
 //! Reading and writing files without ever holding the window up: everything that touches a disk or
 //! waits for the system's file dialog runs on a named thread and reports over a channel.
 
-use crate::model::{Imported, import_file};
+use crate::model::{Checkpoint, Imported};
 use crate::project::{self, Project};
 use crate::report::{Figure, Table, write_figure};
 use crate::workload::{Trace, TraceFile, read_trace};
@@ -194,7 +194,8 @@ impl Files {
     /// Reads a model.
     pub fn import_model(&self, path: PathBuf) {
         self.work("import-model", move || {
-            let read = import_file(&path)
+            let read = Checkpoint::of(path.clone())
+                .import()
                 .map(Box::new)
                 .map_err(|error| error.to_string());
             FileNews::Model(path, read)

@@ -175,6 +175,17 @@ pub fn user_presets_dir() -> Option<PathBuf> {
     if let Some(dir) = std::env::var_os("FRONTIER_PRESETS").filter(|dir| !dir.is_empty()) {
         return Some(dir.into());
     }
+    default_presets_dir().filter(|dir| dir.is_dir())
+}
+
+/// The folder a user's presets are kept in: [`user_presets_dir`], or where it would be looked for
+/// if it existed. None: there is no configuration folder.
+#[must_use]
+pub fn user_presets_home() -> Option<PathBuf> {
+    user_presets_dir().or_else(default_presets_dir)
+}
+
+fn default_presets_dir() -> Option<PathBuf> {
     let base = directories::BaseDirs::new()?;
-    Some(base.config_dir().join("frontier").join("presets")).filter(|dir| dir.is_dir())
+    Some(base.config_dir().join("frontier").join("presets"))
 }

@@ -16,7 +16,7 @@ mod node;
 mod source;
 
 pub(crate) use files::preset_files;
-pub use files::{Origin, PresetFile, user_presets_dir};
+pub use files::{Origin, PresetFile, user_presets_dir, user_presets_home};
 pub use gpu::{Dtype, Gpu, Peaks, ScaleUpKind};
 pub use id::{GpuId, IdError, ModelId, NicId, NodeTypeId, SwitchTypeId, slug};
 pub(crate) use id::{check_id, typed_id};

@@ -20,7 +20,7 @@ pub struct Model {
     /// Rows of the embedding table.
     pub vocab: u64,
     /// The LM head is the embedding table.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "no")]
     pub tied_embeddings: bool,
     /// Longest context the model was made for, tokens.
     pub max_context: u64,
@@ -42,6 +42,9 @@ pub struct Model {
     pub quantization: Option<Quantization>,
     /// Where the shape comes from.
     pub source: String,
+    /// What was taken for granted when it was imported.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub assumptions: Vec<String>,
 }
 
 /// `count` equal layers in a row.
@@ -124,7 +127,7 @@ pub struct Extra {
     /// How many; kept in BF16.
     pub parameters: u64,
     /// Part of the served language model; not: reported beside it (vision tower, audio encoder).
-    #[serde(default = "yes")]
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub served: bool,
 }
 
@@ -228,16 +231,16 @@ pub struct Moe {
     /// Inner width of a routed expert.
     pub intermediate: u64,
     /// Inner width of all shared experts together; 0: none.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub shared_intermediate: u64,
     /// The router carries a per-expert correction bias (DeepSeek-V3).
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "no")]
     pub router_bias: bool,
     /// Experts are chosen inside the best `groups_per_token` of `groups` groups (node-limited routing).
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub groups: u64,
     /// See `groups`; 0 with `groups` 0.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub groups_per_token: u64,
     /// Experts of two matrices (up, down), without a gate.
     #[serde(default, skip_serializing_if = "no")]
@@ -293,6 +296,7 @@ impl Model {
             mtp: None,
             quantization: None,
             source: String::new(),
+            assumptions: Vec::new(),
         }
     }
 

@@ -107,13 +107,13 @@ pub struct Gqa {
     #[serde(default, skip_serializing_if = "Span::is_full")]
     pub span: Span,
     /// Norms of width `head_dim` on queries and keys.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "no")]
     pub qk_norm: bool,
     /// With `qk_norm`: the norms span all heads at once (MiniMax-M2, OLMo-2) and not one head.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "no")]
     pub qk_norm_whole: bool,
     /// Biases on the Q, K and V projections.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "no")]
     pub qkv_bias: bool,
     /// A bias on the output projection.
     #[serde(default, skip_serializing_if = "no")]
@@ -153,7 +153,7 @@ pub struct Mla {
     /// Query heads.
     pub heads: u64,
     /// Rank of the query compression; none: queries are projected directly.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub q_rank: Option<u64>,
     /// Rank of the cached latent.
     pub kv_rank: u64,
@@ -232,7 +232,7 @@ pub enum Recurrent {
         /// Width of a head.
         head_dim: u64,
         /// Norm and gate on its output.
-        #[serde(default)]
+        #[serde(default, skip_serializing_if = "no")]
         gated: bool,
     },
     /// Mamba-2 (arXiv 2405.21060).
@@ -246,7 +246,7 @@ pub enum Recurrent {
         /// Its length, tokens.
         kernel: u64,
         /// A bias on its matrices and its kernel.
-        #[serde(default)]
+        #[serde(default, skip_serializing_if = "no")]
         bias: bool,
     },
     /// A gated linear recurrence (RecurrentGemma's RG-LRU).
@@ -284,13 +284,13 @@ pub struct DeltaNet {
     /// Length of the convolution before it, tokens.
     pub kernel: u64,
     /// Decay per key channel, through low-rank matrices (Kimi delta attention); not: per head.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "no")]
     pub channel_decay: bool,
     /// With `channel_decay`: the output gate is one full matrix and not two of low rank (Kimi-K3).
     #[serde(default, skip_serializing_if = "no")]
     pub full_gate: bool,
     /// Format of the state.
-    #[serde(default = "fp32")]
+    #[serde(default = "fp32", skip_serializing_if = "is_fp32")]
     pub state_dtype: Dtype,
 }
 
@@ -309,16 +309,16 @@ pub struct Mamba2 {
     /// Length of the convolution, tokens.
     pub kernel: u64,
     /// Biases on the in and out projections.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "no")]
     pub bias: bool,
     /// A bias on the convolution.
-    #[serde(default = "yes")]
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub conv_bias: bool,
     /// A gated norm before the out projection.
-    #[serde(default = "yes")]
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub norm: bool,
     /// Format of the state.
-    #[serde(default = "fp32")]
+    #[serde(default = "fp32", skip_serializing_if = "is_fp32")]
     pub state_dtype: Dtype,
 }
 
@@ -335,16 +335,16 @@ pub struct Mamba1 {
     /// Length of the convolution, tokens.
     pub kernel: u64,
     /// Biases on the in and out projections.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "no")]
     pub bias: bool,
     /// A bias on the convolution.
-    #[serde(default = "yes")]
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub conv_bias: bool,
     /// Norms on B, C and the step size (Jamba).
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "no")]
     pub inner_norms: bool,
     /// Format of the state.
-    #[serde(default = "fp32")]
+    #[serde(default = "fp32", skip_serializing_if = "is_fp32")]
     pub state_dtype: Dtype,
 }
 
@@ -352,8 +352,18 @@ const fn yes() -> bool {
     true
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+const fn is_yes(flag: &bool) -> bool {
+    *flag
+}
+
 const fn fp32() -> Dtype {
     Dtype::Fp32
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+const fn is_fp32(dtype: &Dtype) -> bool {
+    matches!(dtype, Dtype::Fp32)
 }
 
 impl Attention {

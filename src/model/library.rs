@@ -1,8 +1,7 @@
 //! The models that come with the program, and the user's own beside them.
 
-use super::{Model, ModelError};
+use super::{Model, ModelError, preset};
 use crate::catalog::{ModelId, PresetFile, preset_files};
-use ron::extensions::Extensions;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -49,14 +48,13 @@ impl Models {
 
 /// Reads and checks one preset. `Some` and the name of a variant's struct may be left out.
 fn read(file: &PresetFile) -> Result<Model, ModelError> {
-    let reader = ron::Options::default()
-        .with_default_extension(Extensions::IMPLICIT_SOME | Extensions::UNWRAP_VARIANT_NEWTYPES);
-    let model: Model = reader
-        .from_str(&file.text)
-        .map_err(|error| ModelError::File {
-            origin: file.origin.to_string(),
-            message: error.to_string(),
-        })?;
+    let model: Model =
+        preset::options()
+            .from_str(&file.text)
+            .map_err(|error| ModelError::File {
+                origin: file.origin.to_string(),
+                message: error.to_string(),
+            })?;
     if file.name != model.id.as_str() {
         return Err(ModelError::FileName {
             origin: file.origin.to_string(),

@@ -21,7 +21,6 @@ mod extras;
 mod family;
 mod ffn;
 mod fields;
-mod file;
 mod indexer;
 mod json;
 mod keys;
@@ -37,7 +36,6 @@ mod sparse;
 mod towers;
 
 pub use error::ImportError;
-pub use file::{CheckpointError, import_file};
 
 use super::{LayerRun, Model, Precision};
 use crate::catalog::ModelId;
@@ -157,6 +155,7 @@ fn read_model(
         layers,
         quantization: None,
         source: format!("imported from {}", shortened(file_name)),
+        assumptions: Vec::new(),
     })
 }
 

@@ -107,6 +107,23 @@ pub(super) fn text<'de, D: Deserializer<'de>, const MOST: usize>(
     Ok(text)
 }
 
+/// A list of at most `MOST` texts of at most `LONG` bytes each.
+pub(super) fn texts<'de, D, const MOST: usize, const LONG: usize>(
+    deserializer: D,
+) -> Result<Vec<String>, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    let texts = at_most::<D, String, MOST>(deserializer)?;
+    match texts.iter().find(|text| text.len() > LONG) {
+        Some(text) => Err(de::Error::custom(format_args!(
+            "a text of {} bytes: at most {LONG} are kept here",
+            text.len()
+        ))),
+        None => Ok(texts),
+    }
+}
+
 /// A name, if there is one.
 pub(super) fn maybe_name<'de, D: Deserializer<'de>>(
     deserializer: D,

@@ -3,7 +3,7 @@
 use super::bounds::{self, MAX_EXTRAS, MAX_LAYER_RUNS, MAX_NAME, MAX_TEXT};
 use super::mirror::{Frozen, frozen_enum, frozen_struct};
 use crate::catalog::{self, ModelId};
-use crate::model;
+use crate::model::{self, MAX_ASSUMPTION, MAX_ASSUMPTIONS};
 
 frozen_enum!(Dtype as catalog::Dtype {
     Fp32,
@@ -35,6 +35,8 @@ frozen_struct!(Model as model::Model {
     quantization: Option<Quantization>,
     #[serde(deserialize_with = "bounds::text::<_, MAX_TEXT>")]
     source: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "bounds::texts::<_, MAX_ASSUMPTIONS, MAX_ASSUMPTION>")]
+    assumptions: Vec<String>,
 });
 
 frozen_enum!(#[derive(Default)] NormKind as model::NormKind {
