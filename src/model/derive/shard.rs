@@ -155,7 +155,8 @@ fn local(run: &LayerRun, shard: Shard) -> LayerRun {
     local
 }
 
-/// Bytes of one layer (not the run's `count`) on the fullest rank.
+/// Bytes of one layer (not the run's `count`) on the fullest rank; none where its matrices are an
+/// earlier layer's.
 #[must_use]
 pub fn layer_weights(
     model: &Model,
@@ -163,6 +164,9 @@ pub fn layer_weights(
     precision: Precision,
     shard: Shard,
 ) -> LayerWeights {
+    if run.reused {
+        return LayerWeights::default();
+    }
     let hidden = model.hidden;
     let parts = layer_parameters(&local(run, shard), hidden);
     let router = layer_parameters(run, hidden).router;

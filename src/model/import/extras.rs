@@ -45,6 +45,7 @@ pub(super) fn read(
     add("per-layer embeddings", per_layer(context)?);
     add("alternating updates", alternating(context)?);
     add("scales of the router", router_scales(context, runs));
+    extras.extend(super::zamba::extras(context, runs)?);
     projected_embedding(context)?;
     Ok(extras)
 }

@@ -7,7 +7,7 @@
 //! [`Imported::unused_keys`], and among the assumptions too where its name says that it describes
 //! experts, windows or the like.
 //!
-//! How a file becomes layers: `keys` has the spellings of each quantity, `family` what a class
+//! How a file becomes layers: `keys` has the spellings of each quantity, `families` what a class
 //! takes for granted, `pattern` and `sparse` say which layer is of which kind, `attention`, `mla`,
 //! `compressed`, `recurrent`, `ffn` and `moe` what each kind is; `blocks` and `nas` read files that
 //! describe whole blocks instead.
@@ -18,6 +18,8 @@ mod compressed;
 mod context;
 mod error;
 mod extras;
+mod facts;
+mod families;
 mod family;
 mod ffn;
 mod fields;
@@ -33,6 +35,9 @@ mod quantization;
 mod recurrent;
 mod refuse;
 mod sparse;
+mod variants;
+mod windows;
+mod zamba;
 
 pub use error::ImportError;
 
@@ -164,7 +169,8 @@ fn folded(layers: Vec<LayerRun>) -> Vec<LayerRun> {
             Some(run)
                 if run.attention == layer.attention
                     && run.ffn == layer.ffn
-                    && run.norms == layer.norms =>
+                    && run.norms == layer.norms
+                    && run.reused == layer.reused =>
             {
                 run.count += layer.count;
             }
