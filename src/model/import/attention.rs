@@ -102,6 +102,16 @@ impl Shape {
         {
             return mla::read(context, kinds).map(Self::Mla);
         }
+        if context
+            .attention()
+            .size(keys::NOPE, 0, MOST_WIDE)?
+            .is_some_and(|width| width > 0)
+        {
+            return Err(context.fields.missing(
+                "kv_lora_rank",
+                "qk_nope_head_dim says that attention is latent",
+            ));
+        }
         let kv_heads = kv_spread(context)?;
         let full = gqa(context, kv_heads.as_ref())?;
         let (full, local) = variants::halves(context, full, kinds)?;
@@ -271,8 +281,8 @@ fn biases(context: &Context<'_, '_>) -> Result<(bool, bool), ImportError> {
         // Of all linears, or of attention's. A flag for Q, K and V alone says nothing.
         OutBias::Follows => all.unwrap_or(fields.flag("attention_bias")?.unwrap_or(false)),
     });
-    // MPT says it the other way round.
-    let none = context.fields.flag("no_bias")? == Some(true);
+    // MPT says it the other way round; Qwen 1 says it of all but these.
+    let none = context.fields.flag("no_bias")? == Some(true) && !context.family.is(&["qwen"]);
     Ok((qkv && !none, out && !none))
 }
 

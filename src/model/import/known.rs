@@ -187,6 +187,7 @@ const EXACT: &[&str] = &[
     "rescale_prenorm_residual",
     "residual_in_fp32",
     "rotary",
+    "rmsnorm",
     "rotary_pct",
     "route_norm",
     "route_scale",

@@ -1,12 +1,14 @@
 //! Tests of the import: what stock files give, and what is refused.
 
+mod cases;
+mod catalogue;
 mod hostile;
 mod refusals;
 mod shapes;
 
 use super::*;
 use crate::model::Models;
-use serde_json::json;
+use serde_json::{Value, json};
 
 const QWEN3_30B: &str = r#"{
   "architectures": ["Qwen3MoeForCausalLM"], "model_type": "qwen3_moe",
