@@ -55,9 +55,10 @@ const GLM: Facts = LLAMA.out_bias(OutBias::Never);
 /// Names (`model_type` without `_text`) and facts.
 const TABLE: &[(&str, Facts)] = &[
     (
-        "llama yi aquila internlm baichuan xverse seed_oss deepseek minicpm",
+        "llama yi aquila internlm baichuan xverse deepseek minicpm",
         LLAMA.mha(),
     ),
+    ("seed_oss", LLAMA.out_bias(OutBias::Never)),
     (
         "mistral mistral3 ministral ministral3 internlm2 internlm3 nemotron-nas granite arcee",
         LLAMA,

@@ -220,6 +220,7 @@ const EXACT: &[&str] = &[
     "use_parallel_block",
     "use_parallel_embedding",
     "use_pos_enc",
+    "use_residual",
     "use_rope_layers",
     "verbose",
     "w_init_variance_scale",
