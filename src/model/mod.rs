@@ -23,6 +23,8 @@ pub use derive::{
     linear_flops_per_token, padded_vocab, parameters, projection_flops_per_token, recurrence_flops,
     state_bytes_per_sequence, weight_bytes,
 };
+#[cfg(test)]
+pub(crate) use import::tests::published_models;
 pub use import::{ImportError, Imported, import_config};
 pub use library::Models;
 pub use precision::{Precision, Scale, WeightFormat};

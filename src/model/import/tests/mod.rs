@@ -10,6 +10,12 @@ use super::*;
 use crate::model::Models;
 use serde_json::{Value, json};
 
+/// Every published model the tests know, imported.
+pub(crate) fn published_models() -> Vec<Model> {
+    let all = catalogue::all().into_iter();
+    all.map(|model| model.imported.model).collect()
+}
+
 const QWEN3_30B: &str = r#"{
   "architectures": ["Qwen3MoeForCausalLM"], "model_type": "qwen3_moe",
   "attention_bias": false, "attention_dropout": 0.0, "bos_token_id": 151643, "eos_token_id": 151645,
