@@ -13,7 +13,7 @@ use super::pattern::{self, Kind};
 use super::recurrent;
 use super::variants;
 use crate::model::check::MOST_WIDE;
-use crate::model::{Attention, Gate, Gqa, Recurrent, Span};
+use crate::model::{Attention, Gate, Gqa, Indexer, Recurrent, Span};
 use serde_json::Value;
 
 /// The mixer of every layer.
@@ -83,77 +83,79 @@ fn one(
 enum Shape {
     /// MLA, with or without an indexer layer by layer.
     Mla(Vec<Attention>),
-    Gqa {
-        full: Gqa,
-        local: Gqa,
-        heads: Option<Spread>,
-        kv_heads: Option<Spread>,
-        shared: Vec<bool>,
-        indexed: Vec<Option<crate::model::Indexer>>,
-    },
+    Gqa(Box<Heads>),
+}
+
+/// Grouped-query attention of all layers.
+struct Heads {
+    /// Of layers that see everything.
+    full: Gqa,
+    /// Of layers that see a window.
+    local: Gqa,
+    heads: Option<Spread>,
+    kv_heads: Option<Spread>,
+    /// Layers that read an earlier one's cache.
+    shared: Vec<bool>,
+    indexed: Vec<Option<Indexer>>,
 }
 
 impl Shape {
     fn read(context: &Context<'_, '_>, kinds: &[Kind]) -> Result<Self, ImportError> {
-        if context
-            .attention()
-            .size(keys::KV_RANK, 1, MOST_WIDE)?
-            .is_some()
-        {
+        let fields = context.attention();
+        if fields.size(keys::KV_RANK, 1, MOST_WIDE)?.is_some() {
             return mla::read(context, kinds).map(Self::Mla);
         }
-        if context
-            .attention()
-            .size(keys::NOPE, 0, MOST_WIDE)?
-            .is_some_and(|width| width > 0)
-        {
+        let nope = fields.size(keys::NOPE, 0, MOST_WIDE)?;
+        if nope.is_some_and(|width| width > 0) {
             return Err(context.fields.missing(
                 "kv_lora_rank",
                 "qk_nope_head_dim says that attention is latent",
             ));
         }
         let kv_heads = kv_spread(context)?;
-        let full = gqa(context, kv_heads.as_ref())?;
-        let (full, local) = variants::halves(context, full, kinds)?;
+        let base = gqa(context, kv_heads.as_ref())?;
+        let (full, local) = variants::halves(context, base, kinds)?;
         let heads = context.fields.spread(
             &["num_attention_heads_per_layer"],
             context.layers,
             1,
             MOST_WIDE,
         )?;
-        Ok(Self::Gqa {
+        Ok(Self::Gqa(Box::new(Heads {
             full,
             local,
             heads,
             kv_heads: kv_heads.filter(|spread| matches!(spread, Spread::Each(_))),
             shared: variants::shared(context)?,
             indexed: indexer::of_gqa(context)?,
-        })
+        })))
     }
 
     fn layer(&self, layer: usize, span: Span) -> Attention {
         match self {
             Self::Mla(layers) => layers.get(layer).cloned().unwrap_or(Attention::None),
-            Self::Gqa {
-                full,
-                local,
-                heads,
-                kv_heads,
-                shared,
-                indexed,
-            } => {
-                let mut own = if span.is_full() { full } else { local }.clone();
-                own.span = span;
-                if let Some(heads) = heads {
-                    own.heads = heads.at(layer);
-                }
-                if let Some(kv_heads) = kv_heads {
-                    own.kv_heads = kv_heads.at(layer);
-                }
-                own.shares_kv = shared.get(layer).copied().unwrap_or(false);
-                own.indexer = indexed.get(layer).copied().flatten();
-                Attention::Gqa(own)
-            }
+            Self::Gqa(all) => Attention::Gqa(all.layer(layer, span)),
+        }
+    }
+}
+
+impl Heads {
+    fn layer(&self, layer: usize, span: Span) -> Gqa {
+        let base = if span.is_full() {
+            &self.full
+        } else {
+            &self.local
+        };
+        let at = |spread: &Option<Spread>, else_: u64| {
+            spread.as_ref().map_or(else_, |spread| spread.at(layer))
+        };
+        Gqa {
+            span,
+            heads: at(&self.heads, base.heads),
+            kv_heads: at(&self.kv_heads, base.kv_heads),
+            shares_kv: self.shared.get(layer).copied().unwrap_or(false),
+            indexer: self.indexed.get(layer).copied().flatten(),
+            ..base.clone()
         }
     }
 }

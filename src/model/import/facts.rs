@@ -38,7 +38,7 @@ pub(super) enum Windows {
     All,
     /// None, unless `use_sliding_window` is on: then those from `max_window_layers` on.
     Switched,
-    /// All but every so manieth.
+    /// All but the last of each so many.
     But(u64),
 }
 

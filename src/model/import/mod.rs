@@ -136,7 +136,7 @@ fn read_model(
         max_context: context.max_context,
         norm: context.family.facts.norm,
         extras: extras::read(context, &layers)?,
-        mtp: extras::mtp(context, layers.last())?,
+        mtp: extras::mtp(context, &layers)?,
         layers,
         quantization: None,
         source: format!("imported from {}", shortened(file_name)),

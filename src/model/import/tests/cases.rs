@@ -55,7 +55,7 @@ fn keys_and_values_of_two_widths() {
     assert_eq!(sequence(&model, Dtype::Bf16, 32_768), 780_533_760);
     let sinks = |span: Span| {
         model.layers.iter().all(|run| match &run.attention {
-            Attention::Gqa(gqa) if gqa.span == span => gqa.sinks == !span.is_full(),
+            Attention::Gqa(gqa) if gqa.span == span => gqa.sinks != span.is_full(),
             _ => true,
         })
     };
@@ -81,6 +81,11 @@ fn patterns_of_letters_and_latent_experts() {
     );
     assert_eq!(count(|run| matches!(run.ffn, Ffn::Moe(_))), 40);
     assert!(model.layers.iter().all(|run| run.norms == 1));
+    // What predicts a further token is an attention and experts.
+    let mut config = config_of("NVIDIA-Nemotron-3-Super-120B-A12B-BF16");
+    merge(&mut config, json!({"num_nextn_predict_layers": 1}));
+    let mtp = import(&config.to_string()).model.mtp.expect("MTP");
+    assert!(matches!(mtp.attention, Attention::Gqa(_)) && matches!(mtp.ffn, Ffn::Moe(_)));
 }
 
 /// Files of Mamba models hold `Infinity`, which isn't JSON.
