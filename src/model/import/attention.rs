@@ -47,8 +47,8 @@ pub(super) fn shape(context: &Context<'_, '_>) -> Result<Attention, ImportError>
 }
 
 /// The attention of a model whose key-value heads are stated elsewhere.
-pub(super) fn base(context: &Context<'_, '_>, heads: u64) -> Result<Gqa, ImportError> {
-    gqa(context, Some(&Spread::One(heads)))
+pub(super) fn base(context: &Context<'_, '_>, kv_heads: u64) -> Result<Gqa, ImportError> {
+    gqa(context, Some(&Spread::One(kv_heads)))
 }
 
 /// A layer of a kind.

@@ -90,6 +90,7 @@ pub fn import_config(text: &str, file_name: &str) -> Result<Imported, ImportErro
     refuse::encoders(fields)?;
     let context = Context::read(outer, fields, notes)?;
     let model = read_model(&top, &context, file_name)?;
+    context.pass_switches_off();
     let sections: Vec<Vec<String>> = [&context.attention, &context.ffn]
         .into_iter()
         .flatten()

@@ -6,6 +6,7 @@ use super::ImportError;
 use super::attention;
 use super::context::Context;
 use super::ffn;
+use super::keys;
 use super::pattern::{self, Kind};
 use super::recurrent;
 use crate::model::check::{MOST_LAYERS, MOST_WIDE};
@@ -17,7 +18,8 @@ pub(super) fn read(context: &Context<'_, '_>) -> Result<Vec<LayerRun>, ImportErr
     let mamba = recurrent::read(context)?;
     let blocks = blocks(context)?;
     let heads = attention::heads(context)?;
-    let mut attention = attention::base(context, heads)?;
+    let kv_heads = context.fields.size(keys::KV_HEADS, 1, heads)?;
+    let mut attention = attention::base(context, kv_heads.unwrap_or(heads))?;
     // Half of the input is the embedding: heads are twice as wide as the model's width gives.
     attention.head_dim = match context.fields.whole("attention_head_dim", 1, MOST_WIDE)? {
         Some(width) => width,
