@@ -63,6 +63,10 @@ pub struct LayerRun {
     /// Parts the checkpoint keeps in a format of their own.
     #[serde(default, skip_serializing_if = "Kept::is_empty")]
     pub kept: Kept,
+    /// Its matrices are those of an earlier layer (Zamba2's shared blocks): they are multiplied
+    /// again and it keeps a cache of its own, but they take no memory a second time.
+    #[serde(default, skip_serializing_if = "no")]
+    pub reused: bool,
 }
 
 const fn two() -> u64 {
@@ -275,6 +279,7 @@ impl LayerRun {
             ffn,
             norms: 2,
             kept: Kept::NONE,
+            reused: false,
         }
     }
 }

@@ -32,6 +32,8 @@ pub use derive::{
 };
 pub use explain::{Amount, ExplainAt, Row, Section, explain, grouped, own_precision};
 pub use import::{ImportError, Imported, import_checkpoint, import_config};
+#[cfg(test)]
+pub(crate) use import::tests::published_models;
 pub use library::Models;
 pub use precision::{Precision, Scale, WeightFormat};
 pub use preset::{KeepError, keep_preset, preset_text};

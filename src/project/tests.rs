@@ -388,3 +388,18 @@ fn every_example_opens_and_runs() {
     let error = example("no-such").unwrap_err().to_string();
     assert!(error.contains(FIRST_EXAMPLE), "{error}");
 }
+
+/// Import, save, load: the same model, of every kind there is.
+#[test]
+fn imported_models_survive_saving() {
+    let models = crate::model::published_models();
+    assert!(models.len() > 100);
+    let mut project = worked_example();
+    for model in models {
+        for design in &mut project.designs {
+            design.model = crate::plan::ModelRef::Inline(Box::new(model.clone()));
+        }
+        let text = to_text(&project);
+        assert_eq!(parse(&text, "f.ron").unwrap(), project, "{}", model.name);
+    }
+}

@@ -204,7 +204,7 @@ pub fn parameters(model: &Model) -> Parameters {
         mtp: mtp_parameters(model),
         ..Parameters::default()
     };
-    for run in &model.layers {
+    for run in model.layers.iter().filter(|run| !run.reused) {
         let one = layer_parameters(run, model.hidden);
         let count = u64::from(run.count);
         let add = |total: &mut u64, part: &[u64]| {
@@ -285,7 +285,7 @@ pub fn weight_bytes(model: &Model, precision: Precision) -> Bytes {
         .unwrap_or(Dtype::Bf16);
     let mut linears = 0;
     let mut bytes = WeightFormat::plain(head).bytes(all.lm_head);
-    for run in &model.layers {
+    for run in model.layers.iter().filter(|run| !run.reused) {
         let one = layer_parameters(run, model.hidden);
         let formats = PartFormats::of(run.kept, precision, model.quantization.as_ref());
         let count = u64::from(run.count);

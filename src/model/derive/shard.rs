@@ -156,7 +156,8 @@ pub fn layer_on_rank(run: &LayerRun, shard: Shard) -> LayerRun {
     local
 }
 
-/// Bytes of one layer (not the run's `count`) on the fullest rank.
+/// Bytes of one layer (not the run's `count`) on the fullest rank; none where its matrices are an
+/// earlier layer's.
 #[must_use]
 pub fn layer_weights(
     model: &Model,
@@ -164,6 +165,9 @@ pub fn layer_weights(
     precision: Precision,
     shard: Shard,
 ) -> LayerWeights {
+    if run.reused {
+        return LayerWeights::default();
+    }
     let hidden = model.hidden;
     let parts = layer_parameters(&layer_on_rank(run, shard), hidden);
     let router = layer_parameters(run, hidden).router;

@@ -4,15 +4,16 @@
 use super::ImportError;
 use super::compressed;
 use super::context::Context;
-use super::family::{HeadDim, OutBias, QkNorm};
+use super::facts::{HeadDim, OutBias, QkNorm};
 use super::fields::{Fields, Spread};
 use super::indexer;
 use super::keys;
 use super::mla;
 use super::pattern::{self, Kind};
 use super::recurrent;
-use crate::model::check::{MOST_LAYERS, MOST_WIDE};
-use crate::model::{Attention, Gate, Gqa, Recurrent, Span};
+use super::variants;
+use crate::model::check::MOST_WIDE;
+use crate::model::{Attention, Gate, Gqa, Indexer, Recurrent, Span};
 use serde_json::Value;
 
 /// The mixer of every layer.
@@ -46,8 +47,8 @@ pub(super) fn shape(context: &Context<'_, '_>) -> Result<Attention, ImportError>
 }
 
 /// The attention of a model whose key-value heads are stated elsewhere.
-pub(super) fn base(context: &Context<'_, '_>, heads: u64) -> Result<Gqa, ImportError> {
-    gqa(context, Some(&Spread::One(heads)))
+pub(super) fn base(context: &Context<'_, '_>, kv_heads: u64) -> Result<Gqa, ImportError> {
+    gqa(context, Some(&Spread::One(kv_heads)))
 }
 
 /// A layer of a kind.
@@ -82,67 +83,79 @@ fn one(
 enum Shape {
     /// MLA, with or without an indexer layer by layer.
     Mla(Vec<Attention>),
-    Gqa {
-        full: Gqa,
-        local: Gqa,
-        heads: Option<Spread>,
-        kv_heads: Option<Spread>,
-        shared: Vec<bool>,
-        indexed: Vec<Option<crate::model::Indexer>>,
-    },
+    Gqa(Box<Heads>),
+}
+
+/// Grouped-query attention of all layers.
+struct Heads {
+    /// Of layers that see everything.
+    full: Gqa,
+    /// Of layers that see a window.
+    local: Gqa,
+    heads: Option<Spread>,
+    kv_heads: Option<Spread>,
+    /// Layers that read an earlier one's cache.
+    shared: Vec<bool>,
+    indexed: Vec<Option<Indexer>>,
 }
 
 impl Shape {
     fn read(context: &Context<'_, '_>, kinds: &[Kind]) -> Result<Self, ImportError> {
-        if context
-            .attention()
-            .size(keys::KV_RANK, 1, MOST_WIDE)?
-            .is_some()
-        {
+        let fields = context.attention();
+        if fields.size(keys::KV_RANK, 1, MOST_WIDE)?.is_some() {
             return mla::read(context, kinds).map(Self::Mla);
         }
+        let nope = fields.size(keys::NOPE, 0, MOST_WIDE)?;
+        if nope.is_some_and(|width| width > 0) {
+            return Err(context.fields.missing(
+                "kv_lora_rank",
+                "qk_nope_head_dim says that attention is latent",
+            ));
+        }
         let kv_heads = kv_spread(context)?;
-        let full = gqa(context, kv_heads.as_ref())?;
-        let (full, local) = halves(context, full, kinds)?;
+        let base = gqa(context, kv_heads.as_ref())?;
+        let (full, local) = variants::halves(context, base, kinds)?;
         let heads = context.fields.spread(
             &["num_attention_heads_per_layer"],
             context.layers,
             1,
             MOST_WIDE,
         )?;
-        Ok(Self::Gqa {
+        Ok(Self::Gqa(Box::new(Heads {
             full,
             local,
             heads,
             kv_heads: kv_heads.filter(|spread| matches!(spread, Spread::Each(_))),
-            shared: shared(context)?,
+            shared: variants::shared(context)?,
             indexed: indexer::of_gqa(context)?,
-        })
+        })))
     }
 
     fn layer(&self, layer: usize, span: Span) -> Attention {
         match self {
             Self::Mla(layers) => layers.get(layer).cloned().unwrap_or(Attention::None),
-            Self::Gqa {
-                full,
-                local,
-                heads,
-                kv_heads,
-                shared,
-                indexed,
-            } => {
-                let mut own = if span.is_full() { full } else { local }.clone();
-                own.span = span;
-                if let Some(heads) = heads {
-                    own.heads = heads.at(layer);
-                }
-                if let Some(kv_heads) = kv_heads {
-                    own.kv_heads = kv_heads.at(layer);
-                }
-                own.shares_kv = shared.get(layer).copied().unwrap_or(false);
-                own.indexer = indexed.get(layer).copied().flatten();
-                Attention::Gqa(own)
-            }
+            Self::Gqa(all) => Attention::Gqa(all.layer(layer, span)),
+        }
+    }
+}
+
+impl Heads {
+    fn layer(&self, layer: usize, span: Span) -> Gqa {
+        let base = if span.is_full() {
+            &self.full
+        } else {
+            &self.local
+        };
+        let at = |spread: &Option<Spread>, else_: u64| {
+            spread.as_ref().map_or(else_, |spread| spread.at(layer))
+        };
+        Gqa {
+            span,
+            heads: at(&self.heads, base.heads),
+            kv_heads: at(&self.kv_heads, base.kv_heads),
+            shares_kv: self.shared.get(layer).copied().unwrap_or(false),
+            indexer: self.indexed.get(layer).copied().flatten(),
+            ..base.clone()
         }
     }
 }
@@ -270,8 +283,8 @@ fn biases(context: &Context<'_, '_>) -> Result<(bool, bool), ImportError> {
         // Of all linears, or of attention's. A flag for Q, K and V alone says nothing.
         OutBias::Follows => all.unwrap_or(fields.flag("attention_bias")?.unwrap_or(false)),
     });
-    // MPT says it the other way round.
-    let none = context.fields.flag("no_bias")? == Some(true);
+    // MPT says it the other way round; Qwen 1 says it of all but these.
+    let none = context.fields.flag("no_bias")? == Some(true) && !context.family.is(&["qwen"]);
     Ok((qkv && !none, out && !none))
 }
 
@@ -325,80 +338,4 @@ pub(super) fn first_flag(fields: &Fields<'_>, keys: &[&str]) -> Result<Option<bo
         first = first.or(stated);
     }
     Ok(first)
-}
-
-/// The shapes of layers that see everything and of layers that see a window.
-fn halves(context: &Context<'_, '_>, base: Gqa, kinds: &[Kind]) -> Result<(Gqa, Gqa), ImportError> {
-    let fields = context.fields;
-    let (mut full, mut local) = (base.clone(), base);
-    let size = |key: &str| fields.whole(key, 1, MOST_WIDE);
-    // MiMo: the window layers' own shape.
-    local.heads = size("swa_num_attention_heads")?.unwrap_or(local.heads);
-    local.kv_heads = size("swa_num_key_value_heads")?.unwrap_or(local.kv_heads);
-    local.head_dim = size("swa_head_dim")?.unwrap_or(local.head_dim);
-    let value = size("swa_v_head_dim")?.or(local.v_dim);
-    local.v_dim = value.filter(|width| *width != local.head_dim);
-    if let Some(sinks) = fields.flag("add_swa_attention_sink_bias")? {
-        local.sinks = sinks;
-    }
-    if let Some(sinks) = fields.flag("add_full_attention_sink_bias")? {
-        full.sinks = sinks;
-    }
-    // Step-3.5.
-    if let Some(other) = fields.section("attention_other_setting")? {
-        let kind = other.text("attention_type")?;
-        if matches!(kind, None | Some("sliding_attention")) {
-            local.heads = other
-                .size(keys::HEADS, 1, MOST_WIDE)?
-                .unwrap_or(local.heads);
-            local.kv_heads = other
-                .size(keys::KV_HEADS, 1, MOST_WIDE)?
-                .unwrap_or(local.kv_heads);
-            local.head_dim = other
-                .size(keys::HEAD_DIM, 1, MOST_WIDE)?
-                .unwrap_or(local.head_dim);
-        }
-    } else if let Some(heads) = size("num_sliding_attention_heads")? {
-        local.heads = heads;
-    } else if context.family.is(&["step3p5", "step3p7"])
-        && kinds.iter().any(|kind| matches!(kind, Kind::Local(_)))
-    {
-        context.note("attention_other_setting is missing: window layers are taken to have as many heads as the others");
-    }
-    // Gemma 4: the other way round, and global keys that are values too.
-    full.head_dim = size("global_head_dim")?.unwrap_or(full.head_dim);
-    full.kv_heads = size("num_global_key_value_heads")?.unwrap_or(full.kv_heads);
-    full.keys_are_values = fields.flag("attention_k_eq_v")?.unwrap_or(false);
-    Ok((full, local))
-}
-
-/// Which layers read an earlier layer's cache.
-fn shared(context: &Context<'_, '_>) -> Result<Vec<bool>, ImportError> {
-    let fields = context.fields;
-    let layers = context.layers;
-    let mut last = fields.whole("num_kv_shared_layers", 0, MOST_LAYERS)?;
-    if last.is_none() && context.family.is(&["gemma3n"]) {
-        last = context.class_default("num_kv_shared_layers");
-    }
-    if let Some(last) = last
-        .and_then(|last| usize::try_from(last).ok())
-        .filter(|last| *last > 0)
-    {
-        return Ok((0..layers).map(|layer| layer + last >= layers).collect());
-    }
-    // Hunyuan-Large: the first of every so many keeps one for all of them.
-    let factor = fields.whole("cla_share_factor", 1, MOST_LAYERS)?;
-    if fields.flag("use_cla")? == Some(true) {
-        let factor = factor.ok_or_else(|| {
-            fields.missing(
-                "cla_share_factor",
-                "it says how many layers share a KV cache",
-            )
-        })?;
-        let factor = usize::try_from(factor).unwrap_or(1).max(1);
-        return Ok((0..layers)
-            .map(|layer| !layer.is_multiple_of(factor))
-            .collect());
-    }
-    Ok(vec![false; layers])
 }

@@ -7,6 +7,7 @@ use super::ffn;
 use super::moe;
 use super::nas;
 use super::recurrent;
+use super::zamba;
 use crate::model::{Attention, Ffn, LayerRun};
 use serde_json::Value;
 
@@ -17,6 +18,9 @@ pub(super) fn read(context: &Context<'_, '_>) -> Result<Option<Vec<LayerRun>>, I
     }
     if context.family.is(&["longcat_flash"]) {
         return doubled(context).map(Some);
+    }
+    if context.family.is(&["zamba2"]) {
+        return zamba::read(context).map(Some);
     }
     if let Some(blocks) = pattern(context)? {
         return one_each(context, &blocks).map(Some);

@@ -85,6 +85,23 @@ impl<'f, 'a> Context<'f, 'a> {
         }
     }
 
+    /// Counts switches as read that are off, whoever would have asked for them.
+    pub(super) fn pass_switches_off(&self) {
+        for key in [
+            "mlp_bias",
+            "attention_bias",
+            "use_sliding_window",
+            "projectors_bias",
+            "use_double_wide_mlp",
+            "use_bidirectional_attention",
+            "add_classification_head",
+        ] {
+            if self.fields.holds_false(key) {
+                self.fields.value(key);
+            }
+        }
+    }
+
     /// Says that a key is missing and what its class takes.
     pub(super) fn class_default(&self, key: &str) -> Option<u64> {
         let mut notes = Vec::new();

@@ -6,7 +6,7 @@ use super::attention::first_flag;
 use super::context::Context;
 use super::keys;
 use crate::model::check::{MOST_TOKENS, MOST_WIDE};
-use crate::model::{Extra, Ffn, LayerRun};
+use crate::model::{Attention, Extra, Ffn, LayerRun};
 
 /// All of them.
 pub(super) fn read(
@@ -45,6 +45,7 @@ pub(super) fn read(
     add("per-layer embeddings", per_layer(context)?);
     add("alternating updates", alternating(context)?);
     add("scales of the router", router_scales(context, runs));
+    extras.extend(super::zamba::extras(context, runs)?);
     projected_embedding(context)?;
     Ok(extras)
 }
@@ -222,10 +223,11 @@ pub(super) fn norms(context: &Context<'_, '_>, run: &LayerRun) -> Result<u64, Im
     }
 }
 
-/// Layers that predict further tokens: how many, of the shape of `last`.
+/// Layers that predict further tokens: how many, of the shape of the last layer; where layers are
+/// single blocks, of the last attention and the last MLP.
 pub(super) fn mtp(
     context: &Context<'_, '_>,
-    last: Option<&LayerRun>,
+    runs: &[LayerRun],
 ) -> Result<Option<Box<LayerRun>>, ImportError> {
     let fields = context.fields;
     let mut stated: Option<(&str, u64)> = None;
@@ -234,15 +236,30 @@ pub(super) fn mtp(
         stated = stated.or(count.map(|count| (*key, count)));
     }
     let on = fields.flag("use_mtp")?.unwrap_or(true);
-    let (Some((key, count)), Some(last)) = (stated.filter(|(_, count)| on && *count > 0), last)
+    let (Some((key, count)), Some(last)) =
+        (stated.filter(|(_, count)| on && *count > 0), runs.last())
     else {
         return Ok(None);
     };
     context.note(format!(
         "{key} = {count}: layers that predict further tokens (MTP) are taken to be shaped as the last layer; they are beside the served model and not part of its total"
     ));
-    Ok(Some(Box::new(LayerRun {
-        count: u32::try_from(count).unwrap_or(u32::MAX),
-        ..last.clone()
-    })))
+    let mut own = last.clone();
+    own.count = u32::try_from(count).unwrap_or(u32::MAX);
+    if own.attention == Attention::None || own.ffn == Ffn::None {
+        let attends = |run: &&LayerRun| {
+            matches!(
+                run.attention,
+                Attention::Gqa(_) | Attention::Mla(_) | Attention::Compressed(_)
+            )
+        };
+        if let Some(run) = runs.iter().rev().find(attends) {
+            own.attention = run.attention.clone();
+        }
+        if let Some(run) = runs.iter().rev().find(|run| run.ffn != Ffn::None) {
+            own.ffn = run.ffn.clone();
+        }
+        own.norms = 2;
+    }
+    Ok(Some(Box::new(own)))
 }

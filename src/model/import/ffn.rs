@@ -14,6 +14,7 @@ use serde_json::Value;
 /// Reads the part of every layer.
 pub(super) fn read(context: &Context<'_, '_>) -> Result<Vec<Ffn>, ImportError> {
     if context.family.is(&["mamba", "mamba2", "falcon_mamba"]) {
+        context.fields.value("hidden_act");
         return Ok(vec![Ffn::None; context.layers]);
     }
     let Some((key, experts)) = moe::experts(context)? else {

@@ -51,6 +51,11 @@ impl<'a> Fields<'a> {
         matches!(self.map.get(key), Some(Value::Object(_)))
     }
 
+    /// Whether a key is `false`, without reading it.
+    pub(super) fn holds_false(&self, key: &str) -> bool {
+        matches!(self.map.get(key), Some(Value::Bool(false)))
+    }
+
     /// Counts as read what a nested section states again.
     pub(super) fn leave_to(&self, section: &Fields<'_>) {
         let mut used = self.used.borrow_mut();

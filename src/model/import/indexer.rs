@@ -45,6 +45,10 @@ pub(super) fn stated(context: &Context<'_, '_>) -> Result<Option<Indexer>, Impor
     if let (Some(blocks), Some(block)) = (blocks, block) {
         top_k = top_k.or(Some(blocks.saturating_mul(block)));
     }
+    let default = |key: &str, own: Option<u64>| own.or_else(|| context.class_default(key));
+    let heads = default("index_n_heads", heads);
+    let dim = default("index_head_dim", dim);
+    let top_k = default("index_topk", top_k);
     let missing = |key: &str| fields.missing(key, "the indexer's shape depends on it");
     match (heads, dim, top_k) {
         (None, None, None) => Ok(None),

@@ -4,6 +4,7 @@
 use super::ImportError;
 use serde::de::{self, DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::fmt;
 
@@ -24,8 +25,9 @@ pub(super) fn parse(text: &str) -> Result<Map<String, Value>, ImportError> {
     if let Some(what) = something_else(text) {
         return Err(ImportError::NotJson { what });
     }
+    let finite = without_infinities(text);
     let watch = Watch::default();
-    let mut reader = serde_json::Deserializer::from_str(text);
+    let mut reader = serde_json::Deserializer::from_str(&finite);
     let parsed = Strict(&watch)
         .deserialize(&mut reader)
         .and_then(|value| reader.end().map(|()| value));
@@ -39,6 +41,42 @@ pub(super) fn parse(text: &str) -> Result<Map<String, Value>, ImportError> {
             message: error.to_string(),
         })),
     }
+}
+
+/// Python writes numbers without end as `Infinity` (`time_step_limit` of Mamba's files), which isn't
+/// JSON. Outside texts they become a text of equal length, so that lines and columns stay true and
+/// nothing takes them for a number.
+fn without_infinities(text: &str) -> Cow<'_, str> {
+    const WORD: &str = "Infinity";
+    if !text.contains(WORD) {
+        return Cow::Borrowed(text);
+    }
+    let mut finite = String::with_capacity(text.len());
+    let mut inside = false;
+    let mut escaped = false;
+    let mut rest = text;
+    while let Some(letter) = rest.chars().next() {
+        let after = &rest[letter.len_utf8()..];
+        if !inside && rest.starts_with(WORD) {
+            finite.push_str("\"infini\"");
+            rest = &rest[WORD.len()..];
+            continue;
+        }
+        if !inside && letter == '-' && after.starts_with(WORD) {
+            finite.push_str("\"-infini\"");
+            rest = &after[WORD.len()..];
+            continue;
+        }
+        inside = if letter == '"' && !escaped {
+            !inside
+        } else {
+            inside
+        };
+        escaped = inside && letter == '\\' && !escaped;
+        finite.push(letter);
+        rest = after;
+    }
+    Cow::Owned(finite)
 }
 
 /// Recognises what people save as `config.json` by mistake.

@@ -7,7 +7,7 @@
 //! [`Imported::unused_keys`], and among the assumptions too where its name says that it describes
 //! experts, windows or the like.
 //!
-//! How a file becomes layers: `keys` has the spellings of each quantity, `family` what a class
+//! How a file becomes layers: `keys` has the spellings of each quantity, `families` what a class
 //! takes for granted, `pattern` and `sparse` say which layer is of which kind, `attention`, `mla`,
 //! `compressed`, `recurrent`, `ffn` and `moe` what each kind is; `blocks` and `nas` read files that
 //! describe whole blocks instead.
@@ -18,6 +18,8 @@ mod compressed;
 mod context;
 mod error;
 mod extras;
+mod facts;
+mod families;
 mod family;
 mod ffn;
 mod fields;
@@ -34,6 +36,9 @@ mod recurrent;
 mod refuse;
 mod sparse;
 mod towers;
+mod variants;
+mod windows;
+mod zamba;
 
 pub use error::ImportError;
 
@@ -103,6 +108,7 @@ pub fn import_checkpoint(
     refuse::encoders(fields)?;
     let context = Context::read(outer, fields, notes)?;
     let mut model = read_model(&top, &context, file_name)?;
+    context.pass_switches_off();
     let sections: Vec<Vec<String>> = [&context.attention, &context.ffn]
         .into_iter()
         .flatten()
@@ -151,7 +157,7 @@ fn read_model(
         max_context: context.max_context,
         norm: context.family.facts.norm,
         extras: extras::read(context, &layers)?,
-        mtp: extras::mtp(context, layers.last())?,
+        mtp: extras::mtp(context, &layers)?,
         layers,
         quantization: None,
         source: format!("imported from {}", shortened(file_name)),
@@ -185,7 +191,8 @@ fn folded(layers: Vec<LayerRun>) -> Vec<LayerRun> {
             Some(run)
                 if run.attention == layer.attention
                     && run.ffn == layer.ffn
-                    && run.norms == layer.norms =>
+                    && run.norms == layer.norms
+                    && run.reused == layer.reused =>
             {
                 run.count += layer.count;
             }
@@ -222,4 +229,4 @@ fn shortened(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -74,14 +74,18 @@ pub(super) fn read(
     let width = expert_width(context, experts_key)?;
     let shared = Shared::read(context)?;
     let common = common(context, experts.most())?;
+    // DeepSeek-V4: the first layers choose experts by a table of words.
+    let hashed = fields.whole("num_hash_layers", 0, MOST_WIDE)?.unwrap_or(0);
     Ok((0..layers)
         .map(|layer| {
             let intermediate = width.at(layer);
+            let hashed = u64::try_from(layer).is_ok_and(|layer| layer < hashed);
             Ffn::Moe(Moe {
                 experts: experts.at(layer),
                 top_k: top_k.at(layer),
                 intermediate,
                 shared_intermediate: shared.width(layer, intermediate),
+                router_bias: common.router_bias && !hashed,
                 ..common.clone()
             })
         })

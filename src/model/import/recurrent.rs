@@ -181,6 +181,13 @@ fn mamba2(context: &Context<'_, '_>) -> Result<Mamba2, ImportError> {
                 Ok(None)
             }
         };
+    // Length of the scan's chunks, and what follows from the rest.
+    for key in ["chunk_size", "time_step_rank"] {
+        fields.value(key);
+    }
+    if alone {
+        fields.value("intermediate_size");
+    }
     let heads = size(MAMBA_HEADS, "num_heads")?;
     let width = size(MAMBA_HEAD_DIM, "head_dim")?;
     let (heads, head_dim) = match (heads, width) {

@@ -18,7 +18,7 @@ pub(super) fn layers(
     // Said for each layer. What other rules say is then said once more.
     let listed = listed(context, fields)?;
     let first = fields.size(keys::FIRST_DENSE, 0, MOST_LAYERS)?;
-    let rules = Rules::read(context, fields)?;
+    let rules = Rules::read(fields)?;
     if let Some(listed) = listed {
         return Ok(listed);
     }
@@ -44,13 +44,13 @@ pub(super) fn layers(
 
 /// Rules by number.
 struct Rules {
-    /// DeepSeek: every so manieth, the first included.
+    /// DeepSeek: layers whose number it divides.
     every: u64,
-    /// Qwen, Llama 4, Arctic: every so manieth, the last of each period.
+    /// Qwen, Llama 4, Arctic: the last layer of each so many.
     step: u64,
     /// Qwen: but not these.
     dense: Vec<u64>,
-    /// Jamba: every so manieth, from an offset.
+    /// Jamba: one of each so many, at an offset.
     period: Option<(u64, u64)>,
     /// ERNIE: from here to there.
     range: (u64, u64),
@@ -59,7 +59,7 @@ struct Rules {
 }
 
 impl Rules {
-    fn read(context: &Context<'_, '_>, fields: &Fields<'_>) -> Result<Self, ImportError> {
+    fn read(fields: &Fields<'_>) -> Result<Self, ImportError> {
         let mut rules = Self {
             every: 1,
             step: 1,
@@ -110,7 +110,6 @@ impl Rules {
             rules.range = (start, end("moe_layer_end_index")?.unwrap_or(u64::MAX));
             rules.stated = true;
         }
-        let _ = context;
         Ok(rules)
     }
 

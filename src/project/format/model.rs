@@ -83,6 +83,8 @@ frozen_struct!(LayerRun as model::LayerRun {
     norms: u64,
     #[serde(default, skip_serializing_if = "Kept::is_empty")]
     kept: Kept,
+    #[serde(default, skip_serializing_if = "bounds::no")]
+    reused: bool,
 });
 
 frozen_struct!(#[derive(Default)] Kept as model::Kept {

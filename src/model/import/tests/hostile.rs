@@ -121,6 +121,26 @@ fn any_key() -> impl Strategy<Value = String> {
     prop_oneof![4 => proptest::sample::select(keys), 1 => ".{0,8}".prop_map(String::from)]
 }
 
+/// Every published model's keys.
+fn published_configs() -> &'static [Value] {
+    static CONFIGS: std::sync::OnceLock<Vec<Value>> = std::sync::OnceLock::new();
+    CONFIGS.get_or_init(super::catalogue::configs)
+}
+
+/// A key some published model has.
+fn published_key() -> impl Strategy<Value = String> {
+    let mut keys: Vec<String> = published_configs()
+        .iter()
+        .flat_map(|config| {
+            let inner = config["text_config"].as_object().or(config.as_object());
+            inner.into_iter().flat_map(|map| map.keys().cloned())
+        })
+        .collect();
+    keys.sort();
+    keys.dedup();
+    proptest::sample::select(keys)
+}
+
 proptest! {
     #[test]
     fn arbitrary_text_never_panics(text in "\\PC{0,200}") {
@@ -151,6 +171,21 @@ proptest! {
                 prop_assert!(imported.unused_keys.is_sorted());
             }
             Err(error) => prop_assert!(!error.to_string().is_empty()),
+        }
+    }
+
+    /// The same of every kind of file there is.
+    #[test]
+    fn mutated_published_files_give_sound_models_or_reasons(
+        which in 0..published_configs().len(),
+        changes in proptest::collection::btree_map(published_key(), any_json(), 1..4),
+    ) {
+        let mut config = published_configs()[which].clone();
+        let target = if config["text_config"].is_object() { &mut config["text_config"] } else { &mut config };
+        merge(target, Value::Object(changes.into_iter().collect()));
+        if let Ok(imported) = import_config(&config.to_string(), "config.json") {
+            prop_assert!(imported.model.check().is_ok());
+            prop_assert!(parameters(&imported.model).total() > 0);
         }
     }
 

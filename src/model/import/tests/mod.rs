@@ -1,12 +1,20 @@
 //! Tests of the import: what stock files give, and what is refused.
 
+mod cases;
+mod catalogue;
 mod hostile;
 mod refusals;
 mod shapes;
 
 use super::*;
 use crate::model::Models;
-use serde_json::json;
+use serde_json::{Value, json};
+
+/// Every published model the tests know, imported.
+pub(crate) fn published_models() -> Vec<Model> {
+    let all = catalogue::all().into_iter();
+    all.map(|model| model.imported.model).collect()
+}
 
 const QWEN3_30B: &str = r#"{
   "architectures": ["Qwen3MoeForCausalLM"], "model_type": "qwen3_moe",
