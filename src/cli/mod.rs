@@ -1,9 +1,11 @@
-//! The same work without a window: `check`, `simulate`, `curve`, `new`, `model`, and what
-//! `frontier` does where there is no display.
+//! The same work without a window: `check`, `simulate`, `curve`, `new`, `model`,
+//! `cost-table`, `capacity-plan`, and what `frontier` does where there is no display.
 //!
 //! Exit codes: 0 done, 1 the design can't run, 2 bad usage or file.
 
+mod capacity;
 mod check;
+mod cost_table;
 mod curve;
 mod demo;
 mod input;
@@ -42,6 +44,10 @@ pub enum Command {
     New(new::NewArgs),
     /// Read a Hugging Face config.json and show what follows from it.
     Model(model::ModelArgs),
+    /// Theoretical cost of decoding, for models × GPUs × contexts (Step-3's analysis).
+    CostTable(cost_table::CostTableArgs),
+    /// Nodes, cost, revenue and margin of a day of traffic.
+    CapacityPlan(capacity::CapacityArgs),
 }
 
 /// Which project and design, and which workload instead of the project's.
@@ -93,6 +99,8 @@ pub fn execute(command: Command) -> ExitCode {
         Command::Curve(args) => curve::curve(&args),
         Command::New(args) => new::new(&args),
         Command::Model(args) => model::model(&args),
+        Command::CostTable(args) => cost_table::run(&args),
+        Command::CapacityPlan(args) => capacity::run(&args),
     };
     report(outcome)
 }

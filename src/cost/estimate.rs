@@ -2,6 +2,7 @@
 //! load curve. No queueing: full decode batches, prefill paid in full.
 
 use super::operator::Fidelity;
+use super::reach::reaches;
 use super::step::{Chunk, LaneShape, StepPricer};
 use crate::plan::{Phases, Plan};
 use std::sync::Arc;
@@ -39,7 +40,7 @@ pub fn estimate_capacity(
         let lanes = pool.layout.dp as usize;
         let schedulers = (pool.replicas.len() * lanes) as f64;
         let context = input + 0.5 * output;
-        let fits = (pool.memory.kv_tokens as f64 / (input + output)).max(1.0);
+        let fits = pool.memory.sequences(input + output).max(1.0);
         let batch = fits
             .min(f64::from(pool.engine.max_num_seqs))
             .clamp(1.0, 4096.0);
@@ -67,9 +68,19 @@ pub fn estimate_capacity(
             ..LaneShape::default()
         });
         let prompt = full / chunks.len() as f64 * (input / per_step).max(1.0);
+        // A token of the answer sees on average so many of its context.
+        let (prompt_tokens, answer_tokens) = (input as u64, output.max(1.0) as u64);
+        let reached: Vec<u64> = reaches(&plan.model)
+            .into_iter()
+            .map(|reach| {
+                let seen = reach.pairs(answer_tokens, prompt_tokens) / answer_tokens as f64;
+                (batch * seen) as u64
+            })
+            .collect();
         let step = pace(LaneShape {
             decodes: batch as u32,
             context: (batch * context) as u64,
+            reached: &reached,
             chunks: &[],
             sampled: batch as u32,
         });

@@ -3,13 +3,14 @@
 //!
 //! An [`Operator`] is a kernel's shape; a [`Fidelity`] prices it as an [`OpCost`]. The
 //! [`StepPricer`] compiles a pool of a plan into a price of a whole engine step: token-dependent
-//! parts are priced once per token count and remembered, attention is affine in the sum of the
-//! contexts, so that pricing a step costs a few table look-ups.
+//! parts are priced once per token count and remembered, attention is affine in the sums of what
+//! the sequences see ([`Reach`]), so that pricing a step costs a few table look-ups.
 
 mod collective;
 mod estimate;
 mod layer;
 mod operator;
+mod reach;
 mod roofline;
 mod step;
 mod transfer;
@@ -17,9 +18,10 @@ mod transfer;
 pub use collective::{CommGroup, all_gather, all_reduce, point_to_point, ring_bytes_time};
 pub use estimate::{Capacity, estimate_capacity};
 pub use operator::{Band, Class, Fidelity, OpCost, Operator, Origin};
+pub use reach::{Reach, reaches};
 pub use roofline::Roofline;
 pub use step::{Chunk, LaneShape, Picos, StepPrice, StepPricer};
-pub use transfer::{TransferShape, kv_transfer};
+pub use transfer::{TransferPart, TransferShape, kv_transfer};
 
 #[cfg(test)]
 mod tests;

@@ -1,13 +1,14 @@
 //! Operators: the kernels a step is made of, as shapes, and what pricing one returns.
 
 use crate::catalog::{Dtype, Gpu};
+use crate::model::WeightFormat;
 
 /// What an operator is for, as results sum it up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
     /// Dense matrix products of attention and MLPs.
     Linear,
-    /// Attention itself.
+    /// Attention itself, an indexer's scores, a recurrence.
     Attention,
     /// Routed and shared experts, router.
     Experts,
@@ -63,8 +64,8 @@ pub enum Operator {
         n: f64,
         /// Format it multiplies in.
         gemm: Dtype,
-        /// Format of the weight in memory.
-        weights: Dtype,
+        /// How the weight is kept in memory.
+        weights: WeightFormat,
     },
     /// Batched product per head (MLA absorption): `heads` of `tokens × k` by `k × n`.
     HeadProduct {
@@ -87,36 +88,75 @@ pub enum Operator {
         hidden: f64,
         /// Inner width on this GPU.
         intermediate: f64,
+        /// Matrices of an expert: three with a gate, two without.
+        matrices: f64,
         /// Format it multiplies in.
         gemm: Dtype,
-        /// Format of the weights in memory.
-        weights: Dtype,
+        /// How the weights are kept in memory.
+        weights: WeightFormat,
     },
     /// Causal attention of a chunk of new tokens over itself and a prior context.
     Prefill {
         /// New tokens.
         tokens: f64,
-        /// Tokens already in the cache.
-        context: f64,
+        /// Entries each of them attends to, summed.
+        pairs: f64,
+        /// Entries read from or written to the cache: each once, or gathered per query.
+        entries: f64,
         /// Query heads on this GPU.
         heads: f64,
         /// Width of queries and keys.
         qk_dim: f64,
         /// Width of values.
         v_dim: f64,
-        /// Bytes of cache read or written per context token.
+        /// Bytes of an entry.
         kv_bytes: f64,
     },
-    /// One new token of each of `sequences` over their contexts.
+    /// One new token of each of `sequences` over what it attends to of its context.
     Decode {
         /// Sequences.
         sequences: f64,
-        /// Sum of their contexts, tokens.
-        context: f64,
-        /// FLOPs per context token.
+        /// Entries they attend to, summed: tokens, or compressed ones.
+        entries: f64,
+        /// FLOPs per entry.
         flops: f64,
-        /// Bytes of cache read per context token.
+        /// Bytes of an entry.
         kv_bytes: f64,
+    },
+    /// An indexer's scores of FP8 index keys and the choice of the best.
+    Scores {
+        /// Query tokens.
+        queries: f64,
+        /// Keys each of them scores, summed.
+        pairs: f64,
+        /// Keys read, each once per sequence.
+        entries: f64,
+        /// Scoring heads on this GPU.
+        heads: f64,
+        /// Width of a head and of a key.
+        dim: f64,
+    },
+    /// One token of a recurrence for each of `sequences`: its state is read and written.
+    Step {
+        /// Sequences.
+        sequences: f64,
+        /// FLOPs of a token.
+        flops: f64,
+        /// Bytes of a token's inputs and output.
+        bytes: f64,
+        /// Bytes of a sequence's state.
+        state_bytes: f64,
+    },
+    /// A recurrence over a chunk of one sequence's prompt, from state to state.
+    Scan {
+        /// Its tokens.
+        tokens: f64,
+        /// FLOPs of a token.
+        flops: f64,
+        /// Bytes of a token: inputs, output, its share of intermediate states.
+        bytes: f64,
+        /// Bytes of the sequence's state.
+        state_bytes: f64,
     },
     /// Anything bound by the memory it touches.
     Elementwise {
@@ -140,7 +180,7 @@ impl Operator {
                 let activation = f64::from(u32::try_from(gemm.bits()).unwrap_or(16)) / 8.0;
                 (
                     2.0 * tokens * k * n,
-                    k * n * weights.weight_bytes() + tokens * (k * activation + n * 2.0),
+                    k * n * weights.bytes_each() + tokens * (k * activation + n * 2.0),
                 )
             }
             Self::HeadProduct {
@@ -157,34 +197,55 @@ impl Operator {
                 visited,
                 hidden,
                 intermediate,
+                matrices,
                 weights,
                 ..
             } => (
-                6.0 * copies * hidden * intermediate,
-                visited * 3.0 * hidden * intermediate * weights.weight_bytes()
-                    + copies * (4.0 * hidden + 6.0 * intermediate),
+                2.0 * matrices * copies * hidden * intermediate,
+                visited * matrices * hidden * intermediate * weights.bytes_each()
+                    + copies * (4.0 * hidden + 2.0 * matrices * intermediate),
             ),
             Self::Prefill {
                 tokens,
-                context,
+                pairs,
+                entries,
                 heads,
                 qk_dim,
                 v_dim,
                 kv_bytes,
-            } => {
-                // Each new token sees the context and, on average, half of the chunk.
-                let pairs = tokens * (context + 0.5 * (tokens + 1.0));
-                (
-                    2.0 * heads * (qk_dim + v_dim) * pairs,
-                    (context + tokens) * kv_bytes + 2.0 * tokens * heads * (qk_dim + v_dim),
-                )
-            }
+            } => (
+                2.0 * heads * (qk_dim + v_dim) * pairs,
+                entries * kv_bytes + 2.0 * tokens * heads * (qk_dim + v_dim),
+            ),
             Self::Decode {
-                context,
+                entries,
                 flops,
                 kv_bytes,
                 ..
-            } => (context * flops, context * kv_bytes),
+            } => (entries * flops, entries * kv_bytes),
+            Self::Scores {
+                queries,
+                pairs,
+                entries,
+                heads,
+                dim,
+            } => (
+                2.0 * heads * dim * pairs,
+                // FP8 queries and keys; FP32 scores are written, then read to choose.
+                entries * dim + queries * heads * dim + 8.0 * pairs,
+            ),
+            Self::Step {
+                sequences,
+                flops,
+                bytes,
+                state_bytes,
+            } => (sequences * flops, sequences * (bytes + 2.0 * state_bytes)),
+            Self::Scan {
+                tokens,
+                flops,
+                bytes,
+                state_bytes,
+            } => (tokens * flops, tokens * bytes + 2.0 * state_bytes),
             Self::Elementwise { bytes } => (0.0, bytes),
         }
     }

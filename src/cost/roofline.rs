@@ -37,6 +37,12 @@ const DECODE: Efficiency = Efficiency {
     compute: 0.50,
     memory: 0.78,
 };
+/// Short chained products with intermediates in memory. An assumption: no published table; a
+/// scan of real size is bound by its bytes on all GPUs of the catalog but the oldest.
+const SCAN: Efficiency = Efficiency {
+    compute: 0.30,
+    memory: 0.78,
+};
 const STREAM: Efficiency = Efficiency {
     compute: 0.50,
     memory: 0.80,
@@ -67,6 +73,11 @@ impl Fidelity for Roofline {
             Operator::Prefill { .. } => (PREFILL, Dtype::Bf16, 1),
             // The split-KV kernel and its combine.
             Operator::Decode { .. } => (DECODE, Dtype::Bf16, 2),
+            // Products in FP8 (DeepGEMM's `fp8_mqa_logits`), then the choice.
+            Operator::Scores { .. } => (DECODE, Dtype::Fp8, 2),
+            Operator::Step { .. } => (DECODE, Dtype::Bf16, 1),
+            // flash-linear-attention's and SSD's forward: sums, scores, states, outputs.
+            Operator::Scan { .. } => (SCAN, Dtype::Bf16, 5),
             Operator::Elementwise { .. } => (STREAM, Dtype::Bf16, 1),
         };
         let (flops, bytes) = operator.work();

@@ -3,13 +3,17 @@
 //! Compiling a pool collects, per pipeline stage, its distinct layer kinds and how often each
 //! repeats. Layers run one after another, so a stage is a sum: kernels that depend only on the
 //! token count (looked up in a table filled as counts occur), attention of the decodes (affine in
-//! the sum of their contexts), attention of each prefill chunk, the experts (by the tokens of all
+//! sums of what they see of their contexts), attention of each prefill chunk, the experts (by the tokens of all
 //! lanes), collectives, and the ends of the model. Lanes that share experts meet at every layer:
 //! the slowest lane's attention counts.
 
 use super::collective::{CommGroup, all_gather, all_reduce, point_to_point};
-use super::layer::{AttentionShape, Kernels, by_tokens, embedding, experts, head};
+use super::layer::{
+    AttentionShape, Kernels, PrefillShape, by_tokens, embedding, expert_width, experts, head,
+    inner_reduction, real, reductions,
+};
 use super::operator::{Class, Fidelity, Operator};
+use super::reach::reaches;
 use crate::catalog::Gpu;
 use crate::cluster::{Router, Topology};
 use crate::model::{Ffn, Model, Precision};
@@ -36,6 +40,9 @@ pub struct LaneShape<'a> {
     pub decodes: u32,
     /// Sum of their contexts, the new token included.
     pub context: u64,
+    /// Sums of what they see of their contexts, for each of the model's [`reaches`] in order. One
+    /// left out is taken as the whole context.
+    pub reached: &'a [u64],
     /// Prefill chunks.
     pub chunks: &'a [Chunk],
     /// Tokens sampled: decodes and prompts that end in this step.
@@ -91,8 +98,31 @@ struct LayerKind {
     count: f64,
     attention: AttentionShape,
     moe: bool,
-    /// Seconds per decode context token of one layer.
-    per_context: f64,
+    /// All-reduces of a hidden vector per token.
+    reductions: f64,
+    /// Seconds per entry the decodes of one layer attend to.
+    per_entry: f64,
+    /// What the entries are: index into the model's reaches (none: the whole context), entries per
+    /// token.
+    entries: Vec<(Option<usize>, f64)>,
+    /// Seconds per context token an indexer scores.
+    per_score: f64,
+}
+
+impl LayerKind {
+    /// Seconds of one layer's decode attention that grow with the contexts.
+    fn by_context(&self, lane: &LaneShape<'_>) -> f64 {
+        let sum = |slot: Option<usize>| {
+            let reached = slot.and_then(|slot| lane.reached.get(slot));
+            real(reached.copied().unwrap_or(lane.context))
+        };
+        let entries: f64 = self
+            .entries
+            .iter()
+            .map(|(slot, per)| per * sum(*slot))
+            .sum();
+        self.per_entry * entries + self.per_score * real(lane.context)
+    }
 }
 
 /// A stage: its layers and its tables.
@@ -198,8 +228,8 @@ impl StepPricer {
         if let (false, Some((rate, latency))) = (self.stages[stage].last, self.next_stage) {
             let busiest = lanes.iter().map(LaneShape::tokens).max().unwrap_or(0);
             // TP ranks send a slice each.
-            let bytes = f64::from(busiest) * super::layer::real(self.model.hidden) * 2.0
-                / f64::from(self.layout.tp);
+            let bytes =
+                f64::from(busiest) * real(self.model.hidden) * 2.0 / f64::from(self.layout.tp);
             slowest.add(
                 Class::Communication,
                 point_to_point(bytes, rate, latency).seconds(),
@@ -219,20 +249,17 @@ impl StepPricer {
         let mut price = self.lookup(stage, Table::Lane, tokens);
         if lane.decodes > 0 {
             price.add_all(&self.lookup(stage, Table::Decode, lane.decodes));
-            let context = super::layer::real(lane.context);
-            for index in 0..self.stages[stage].kinds.len() {
-                let kind = &self.stages[stage].kinds[index];
-                let seconds = kind.count * kind.per_context * context;
-                price.add(Class::Attention, seconds);
+            for kind in &self.stages[stage].kinds {
+                price.add(Class::Attention, kind.count * kind.by_context(lane));
             }
         }
         for chunk in lane.chunks {
+            let chunk = PrefillShape {
+                tokens: u64::from(chunk.tokens),
+                context: u64::from(chunk.context),
+            };
             for kind in &self.stages[stage].kinds {
-                let kernels = kind.attention.prefill(
-                    f64::from(chunk.tokens),
-                    f64::from(chunk.context),
-                    self.precision,
-                );
+                let kernels = kind.attention.prefill(chunk);
                 add_kernels(&mut price, &*self.fidelity, &self.gpu, kernels, kind.count);
             }
         }
@@ -271,7 +298,7 @@ impl StepPricer {
         let n = f64::from(key);
         let parts = &self.stages[stage];
         let mut price = StepPrice::default();
-        let h = super::layer::real(self.model.hidden);
+        let h = real(self.model.hidden);
         let add = |price: &mut StepPrice, kernels: &Kernels, times: f64| {
             add_kernels(
                 price,
@@ -293,26 +320,25 @@ impl StepPricer {
                 if parts.first {
                     add(&mut price, &embedding(&self.model, n), 1.0);
                 }
-                // One all-reduce after attention, one after a dense MLP; TP splits the
-                // embedding's rows, so its look-up ends in one too.
+                // All-reduces of the layers; TP splits the embedding's rows, so its look-up ends in
+                // one too.
                 let reduce = all_reduce(&self.tp, n * h * 2.0).seconds();
                 let times: f64 = parts
                     .kinds
                     .iter()
-                    .map(|kind| {
-                        if kind.moe {
-                            kind.count
-                        } else {
-                            2.0 * kind.count
-                        }
-                    })
+                    .map(|kind| kind.reductions * kind.count)
                     .sum::<f64>()
                     + if parts.first { 1.0 } else { 0.0 };
                 price.add(Class::Communication, reduce * times);
+                for kind in &parts.kinds {
+                    let inner = inner_reduction(&self.model.layers[kind.run]);
+                    let reduce = all_reduce(&self.tp, n * inner * 2.0).seconds();
+                    price.add(Class::Communication, reduce * kind.count);
+                }
             }
             Table::Decode => {
                 for kind in &parts.kinds {
-                    add(&mut price, &kind.attention.decode(n, 0.0), kind.count);
+                    add(&mut price, &kind.attention.decode(n), kind.count);
                 }
             }
             Table::Experts => {
@@ -326,14 +352,16 @@ impl StepPricer {
                     );
                     // vLLM's default: tokens of all lanes are gathered before the experts, their
                     // results scattered after, then summed over TP.
-                    let exchange = 2.0 * all_gather(&self.dp, n * h * 2.0).seconds()
+                    let width = expert_width(&self.model, kind.run);
+                    let exchange = 2.0 * all_gather(&self.dp, n * width * 2.0).seconds()
                         + all_reduce(&self.tp, lane * h * 2.0).seconds();
                     price.add(Class::Communication, kind.count * exchange);
                 }
             }
             Table::Head => {
-                add(&mut price, &head(&self.model, self.layout, n), 1.0);
-                let logits = n * super::layer::real(self.model.vocab) * 2.0;
+                let kernels = head(&self.model, self.layout, self.precision, n);
+                add(&mut price, &kernels, 1.0);
+                let logits = n * real(self.model.vocab) * 2.0;
                 price.add(Class::Communication, all_gather(&self.tp, logits).seconds());
             }
         }
@@ -357,34 +385,55 @@ fn kinds(
     gpu: &Gpu,
     fidelity: &dyn Fidelity,
 ) -> Vec<LayerKind> {
+    let known = reaches(model);
     let mut kinds: Vec<LayerKind> = Vec::new();
     for run in runs {
         let layer = &model.layers[run.run];
         // Runs of equal layers count as one kind.
         if let Some(same) = kinds.iter_mut().find(|kind| {
             let other = &model.layers[kind.run];
-            other.attention == layer.attention && other.ffn == layer.ffn
+            other.attention == layer.attention
+                && other.ffn == layer.ffn
+                && other.norms == layer.norms
+                && other.kept == layer.kept
         }) {
             same.count += f64::from(run.count);
             continue;
         }
-        let attention = AttentionShape::of(model, run.run, layout, precision.kv);
-        // Both sides of the roofline are proportional to the context, so is their maximum.
-        let one = fidelity.price(
-            gpu,
-            &Operator::Decode {
+        let attention = AttentionShape::of(model, run.run, layout, precision);
+        // Both sides of the roofline are proportional to the entries, so is their maximum.
+        let each = |operator: Operator| {
+            let one = fidelity.price(gpu, &operator);
+            one.compute.max(one.memory)
+        };
+        let per_entry = attention.core.map_or(0.0, |core| {
+            each(Operator::Decode {
                 sequences: 1.0,
-                context: 1.0,
-                flops: attention.decode_flops,
-                kv_bytes: attention.kv_bytes,
-            },
-        );
+                entries: 1.0,
+                flops: core.decode_flops,
+                kv_bytes: core.kv_bytes,
+            })
+        });
+        let per_score = attention
+            .scoring
+            .map_or(0.0, |own| own.per * each(own.operator(0.0, 1.0, 1.0)));
+        let entries = attention
+            .shares
+            .iter()
+            .map(|share| {
+                let slot = known.iter().position(|reach| *reach == share.reach);
+                (slot, share.per)
+            })
+            .collect();
         kinds.push(LayerKind {
             run: run.run,
             count: f64::from(run.count),
             attention,
             moe: matches!(layer.ffn, Ffn::Moe(_)),
-            per_context: one.compute.max(one.memory),
+            reductions: reductions(layer),
+            per_entry,
+            entries,
+            per_score,
         });
     }
     kinds

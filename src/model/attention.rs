@@ -286,6 +286,9 @@ pub struct DeltaNet {
     /// Decay per key channel, through low-rank matrices (Kimi delta attention); not: per head.
     #[serde(default)]
     pub channel_decay: bool,
+    /// With `channel_decay`: the output gate is one full matrix and not two of low rank (Kimi-K3).
+    #[serde(default, skip_serializing_if = "no")]
+    pub full_gate: bool,
     /// Format of the state.
     #[serde(default = "fp32")]
     pub state_dtype: Dtype,

@@ -58,6 +58,30 @@ pub struct MemoryBudget {
     pub source: BlockSource,
 }
 
+impl MemoryBudget {
+    /// Bytes a scheduler hands out to sequences: whole blocks, where every sequence takes whole
+    /// blocks or blocks are what the user measured.
+    #[must_use]
+    pub fn pool_bytes(&self) -> u64 {
+        if self.source == BlockSource::Measured || self.sequence.is_plain() {
+            self.blocks.saturating_mul(self.block_bytes.get())
+        } else {
+            self.kv.get()
+        }
+    }
+
+    /// Sequences of a mean length that fit, as an estimate: fractions of blocks count.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+    pub fn sequences(&self, tokens: f64) -> f64 {
+        if self.sequence.is_plain() {
+            self.kv_tokens as f64 / tokens
+        } else {
+            self.pool_bytes() as f64 / self.sequence.mean_bytes(tokens).max(1.0)
+        }
+    }
+}
+
 /// What the CUDA context keeps of the memory the driver shows: PyTorch sees 79.18 of 79.65 GiB on an
 /// H100.
 const DRIVER: Bytes = Bytes::new(481 << 20);

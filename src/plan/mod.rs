@@ -15,6 +15,7 @@ pub use compile::{Compiled, Demand, compile};
 pub use design::{Design, DesignId, ModelRef};
 pub use finding::{Change, Finding, Place, Repair, Severity};
 pub use frozen::{Plan, PlannedPool, PlannedService, Replica, StageRun};
+pub(crate) use memory::shard;
 pub use memory::{BlockSource, MemoryBudget, MemoryTerm};
 pub use pool::{
     Engine, EngineKind, Feed, FirstToken, Layout, Phases, Pool, PoolId, Role, Service, ServiceId,

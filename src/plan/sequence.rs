@@ -72,6 +72,25 @@ impl SequenceKv {
             .saturating_add(self.state)
     }
 
+    /// Whether it takes the same block again and again: no windows, no state.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        self.windows.is_empty() && self.state == 0
+    }
+
+    /// Bytes of a sequence of a mean length, as an estimate: fractions of blocks count.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+    pub fn mean_bytes(&self, tokens: f64) -> f64 {
+        let blocks = tokens / self.block_size.max(1) as f64;
+        let windows: f64 = self
+            .windows
+            .iter()
+            .map(|(cap, bytes)| *bytes as f64 * blocks.min(*cap as f64))
+            .sum();
+        self.growing as f64 * blocks + windows + self.state as f64
+    }
+
     /// Bytes of a block while every window has room for it.
     #[must_use]
     pub fn block_bytes(&self) -> u64 {

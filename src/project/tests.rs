@@ -1,6 +1,7 @@
 //! What a document promises: old files open for ever, a save loses nothing and spoils nothing,
 //! and no file can hurt.
 
+mod kinds;
 mod random;
 mod sample;
 
@@ -8,26 +9,28 @@ use super::*;
 use crate::catalog::Catalog;
 use crate::model::Models;
 use crate::plan::{Demand, Severity, compile};
+use kinds::every_kind;
 use sample::everything;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What version 1 wrote, in the words of version 2, which only adds to it.
-fn golden_today(which: usize) -> String {
-    golden(which).replacen("version: 1", "version: 2", 1)
-}
-
-/// Files written by version 1 of the format. Never edited: users have files like them.
-const GOLDEN: [&str; 2] = ["worked-example", "everything"];
+/// Files as a version wrote them, with that version. Never edited: users have files like them.
+const GOLDEN: [(&str, u32); 3] = [("worked-example", 1), ("everything", 1), ("every-kind", 2)];
 
 fn golden_path(which: usize) -> PathBuf {
+    let (name, version) = GOLDEN[which];
     Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/data/project/v1")
-        .join(format!("{}.frontier.ron", GOLDEN[which]))
+        .join(format!("tests/data/project/v{version}"))
+        .join(format!("{name}.frontier.ron"))
 }
 
 fn golden(which: usize) -> String {
     fs::read_to_string(golden_path(which)).unwrap()
+}
+
+/// What an older version wrote, as version 2 writes it, which only adds to version 1.
+fn golden_today(which: usize) -> String {
+    golden(which).replacen("version: 1", "version: 2", 1)
 }
 
 fn worked_example() -> Project {
@@ -46,7 +49,7 @@ fn with(from: &str, to: &str) -> String {
 }
 
 #[test]
-fn files_of_version_1_open_and_are_written_alike() {
+fn files_of_every_version_open_and_are_written_alike() {
     for which in 0..GOLDEN.len() {
         let project = load(&golden_path(which)).unwrap();
         assert_eq!(
@@ -55,6 +58,7 @@ fn files_of_version_1_open_and_are_written_alike() {
         );
     }
     assert_eq!(load(&golden_path(1)).unwrap(), everything());
+    assert_eq!(load(&golden_path(2)).unwrap(), every_kind());
     let project = worked_example();
     assert_eq!(project.designs.len(), 2);
     assert_eq!(project.designs[0].pools[0].gpus[0].to_string(), "n0/0/0-7");
@@ -247,7 +251,7 @@ fn a_huge_file_is_refused_by_its_size() {
 fn a_save_is_what_was_saved_and_leaves_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mine.frontier.ron");
-    for project in [worked_example(), everything()] {
+    for project in [worked_example(), everything(), every_kind()] {
         save(&path, &project).unwrap();
         assert_eq!(load(&path).unwrap(), project);
     }

@@ -26,6 +26,7 @@ mod style;
 mod svg;
 mod table;
 mod text;
+pub mod theory;
 pub mod ticks;
 mod write;
 

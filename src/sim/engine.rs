@@ -12,7 +12,7 @@ use super::replica::ReplicaState;
 use super::request::{Arena, ReqId};
 use super::summary::{Summary, Work};
 use crate::cluster::Router;
-use crate::cost::{Fidelity, StepPricer};
+use crate::cost::{Fidelity, StepPricer, TransferShape, reaches};
 use crate::plan::{FirstToken, Phases, Plan};
 use crate::workload::{Load, Source, Trace, Workload, WorkloadError};
 use std::collections::BTreeMap;
@@ -134,8 +134,9 @@ struct Engine<'a> {
 /// The way of KV from one lane to another.
 #[derive(Clone)]
 struct Route {
-    uses: Rc<Vec<(u32, f64)>>,
-    bytes_per_token: f64,
+    shape: Rc<TransferShape>,
+    /// Its channels, if they are the same for all lengths.
+    uses: Option<Rc<Vec<(u32, f64)>>>,
     latency: Nanos,
 }
 
@@ -157,6 +158,7 @@ impl<'a> Engine<'a> {
             scenario.trace.clone(),
             None,
         )?;
+        let reaches = reaches(&plan.model);
         let mut replicas: Vec<ReplicaState> = Vec::new();
         let mut lanes_of: Vec<Vec<(u32, u32)>> = Vec::new();
         for service in &plan.services {
@@ -164,7 +166,7 @@ impl<'a> Engine<'a> {
             let mut lanes = Vec::new();
             for index in 0..pool.replicas.len() {
                 let id = u32::try_from(replicas.len()).unwrap_or(u32::MAX);
-                replicas.push(ReplicaState::new(service.pool, index, pool));
+                replicas.push(ReplicaState::new(service.pool, index, pool, &reaches));
                 lanes.extend((0..pool.layout.dp).map(|lane| (id, lane)));
             }
             lanes_of.push(lanes);

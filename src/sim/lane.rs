@@ -1,4 +1,4 @@
-//! One scheduler and its KV blocks, after vLLM's V1 scheduler (`vllm/v1/core/sched/scheduler.py`,
+//! One scheduler and its KV memory, after vLLM's V1 scheduler (`vllm/v1/core/sched/scheduler.py`,
 //! 0.11): one token budget for prefills and decodes, running requests first, waiting ones in order
 //! of arrival, a prompt cut to the budget that is left; a request that can't get a block takes the
 //! blocks of the one admitted last, which goes back to the head of the queue with everything it has
@@ -6,28 +6,38 @@
 //! give way before its step ends: whoever needs its blocks waits for that, so the request admitted
 //! first always gets on.
 //!
+//! Memory is counted in bytes. A sequence of `n` tokens holds [`SequenceKv::bytes`] of it: blocks of
+//! the layers that see everything, of each window up to its cap, and a state from its admission on.
+//! Where layers all see everything that is `ceil(n / block)` blocks, as in a plain paged cache.
+//!
 //! A step costs what changes in it. Decodes of a cohort are a count, a sum of contexts that is
 //! affine in the step number, and a histogram of when each needs its next block: a request that
 //! joins at step `j` with `b` tokens cached needs one at steps `s` with `s ≡ j − b` modulo the
 //! block size. A cohort is one of the pipeline's micro-batches; without a pipeline there is one.
 
 mod cohort;
+mod reached;
 
 use super::queue::Nanos;
 use super::request::{Arena, NONE, ReqId};
-use crate::cost::Chunk;
+use crate::cost::{Chunk, LaneShape, Reach};
+use crate::plan::SequenceKv;
 use cohort::Cohort;
 use std::cmp::Reverse;
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 /// The engine settings a lane runs by.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Settings {
     pub(super) budget: u32,
     pub(super) max_seqs: u32,
     pub(super) block: u32,
     pub(super) chunked: bool,
-    pub(super) blocks: u64,
+    /// KV memory, bytes.
+    pub(super) capacity: u64,
+    /// What a sequence takes of it.
+    pub(super) kv: Rc<SequenceKv>,
 }
 
 /// What a lane does in one step; buffers are used again.
@@ -36,6 +46,8 @@ pub(super) struct Batch {
     pub(super) step: u64,
     pub(super) decodes: u32,
     pub(super) context: u64,
+    /// Sums of what the decodes see, by each of the model's reaches.
+    pub(super) reached: Vec<u64>,
     pub(super) chunks: Vec<Chunk>,
     /// Requests of `chunks`, in the same order.
     pub(super) prefills: Vec<ReqId>,
@@ -47,12 +59,24 @@ impl Batch {
     pub(super) fn is_empty(&self) -> bool {
         self.decodes == 0 && self.chunks.is_empty()
     }
+
+    /// As it is priced.
+    pub(super) fn shape(&self) -> LaneShape<'_> {
+        LaneShape {
+            decodes: self.decodes,
+            context: self.context,
+            reached: &self.reached,
+            chunks: &self.chunks,
+            sampled: self.decodes + self.ends,
+        }
+    }
 }
 
 /// One scheduler.
 #[derive(Debug)]
 pub(super) struct Lane {
     settings: Settings,
+    /// Bytes neither held nor promised.
     free: u64,
     running: u32,
     waiting: VecDeque<ReqId>,
@@ -62,7 +86,7 @@ pub(super) struct Lane {
     /// Requests routed here and not gone.
     pub(super) outstanding: u32,
     pub(super) preemptions: u64,
-    /// Most blocks in use at once.
+    /// Most bytes in use at once.
     pub(super) peak: u64,
     /// Counts admissions, for who came last.
     admissions: u64,
@@ -104,14 +128,15 @@ impl Ended {
 }
 
 impl Lane {
-    pub(super) fn new(settings: Settings, cohorts: usize) -> Self {
+    pub(super) fn new(settings: Settings, cohorts: usize, reaches: &[Reach]) -> Self {
+        let cohort = || Cohort::new(settings.block, &settings.kv, reaches);
         Self {
-            free: settings.blocks,
+            free: settings.capacity,
+            cohorts: (0..cohorts).map(|_| cohort()).collect(),
             settings,
             running: 0,
             waiting: VecDeque::new(),
             arriving: VecDeque::new(),
-            cohorts: (0..cohorts).map(|_| Cohort::new(settings.block)).collect(),
             outstanding: 0,
             preemptions: 0,
             peak: 0,
@@ -119,23 +144,24 @@ impl Lane {
         }
     }
 
-    fn blocks_for(&self, tokens: u64) -> u64 {
-        tokens.div_ceil(u64::from(self.settings.block))
+    /// Bytes of a sequence of so many tokens.
+    fn bytes_for(&self, tokens: u64) -> u64 {
+        self.settings.kv.bytes(tokens)
     }
 
     /// Whether a request of that many tokens can ever be held.
     pub(super) fn can_hold(&self, tokens: u64) -> bool {
-        self.blocks_for(tokens) <= self.settings.blocks
+        self.bytes_for(tokens) <= self.settings.capacity
     }
 
-    /// Blocks neither held nor promised.
-    pub(super) const fn free_blocks(&self) -> u64 {
+    /// Bytes neither held nor promised.
+    pub(super) const fn free(&self) -> u64 {
         self.free
     }
 
-    /// All blocks.
-    pub(super) const fn blocks(&self) -> u64 {
-        self.settings.blocks
+    /// All bytes.
+    pub(super) const fn capacity(&self) -> u64 {
+        self.settings.capacity
     }
 
     /// Requests admitted, transfers on the way included.
@@ -161,19 +187,19 @@ impl Lane {
             return None;
         }
         // Its cache and the token it decodes first.
-        let need = self.blocks_for(u64::from(requests[id].base) + 1);
+        let need = self.bytes_for(u64::from(requests[id].base) + 1);
         if need > self.free {
             return None;
         }
         // That token's block is taken when it is due, at the first step.
-        self.take(self.blocks_for(u64::from(requests[id].base)));
+        self.take(self.bytes_for(u64::from(requests[id].base)));
         self.running += 1;
         self.arriving.pop_front()
     }
 
-    fn take(&mut self, blocks: u64) {
-        self.free -= blocks;
-        self.peak = self.peak.max(self.settings.blocks - self.free);
+    fn take(&mut self, bytes: u64) {
+        self.free -= bytes;
+        self.peak = self.peak.max(self.settings.capacity - self.free);
     }
 
     /// A transfer has arrived: the request decodes from the next step of the emptiest cohort on.
@@ -184,12 +210,11 @@ impl Lane {
             .enumerate()
             .min_by_key(|(_, cohort)| cohort.decodes)
             .map_or(0, |(index, _)| index);
-        let block = u64::from(self.settings.block);
         self.append(requests, index, id);
         let cohort = &mut self.cohorts[index];
         let life = requests[id].life;
         let step = cohort.step + u64::from(cohort.in_flight);
-        cohort.join(requests, id, step, block);
+        cohort.join(requests, id, step);
         cohort.newcomers.push((id, life));
     }
 
@@ -217,12 +242,11 @@ impl Lane {
     }
 
     fn build(&mut self, requests: &mut Arena, index: usize, batch: &mut Batch) -> Pass {
-        let block = u64::from(self.settings.block);
         batch.clear(self.cohorts[index].step);
         let mut pass = Pass::Clean;
         // Decodes: one token each; some need a block now.
         loop {
-            let due = u64::from(self.cohorts[index].block_due[(batch.step % block) as usize]);
+            let due = self.cohorts[index].bytes_due();
             if due <= self.free {
                 self.take(due);
                 break;
@@ -243,8 +267,8 @@ impl Lane {
             if tokens == 0 {
                 break;
             }
-            let held = self.blocks_for(u64::from(request.computed));
-            let need = self.blocks_for(u64::from(request.computed + tokens)) - held;
+            let held = self.bytes_for(u64::from(request.computed));
+            let need = self.bytes_for(u64::from(request.computed + tokens)) - held;
             if need > self.free {
                 let Some(victim) = self.victim(requests, index) else {
                     return Pass::Blocked;
@@ -282,7 +306,7 @@ impl Lane {
                 break;
             }
             let tokens = rest.min(budget);
-            let need = self.blocks_for(u64::from(tokens));
+            let need = self.bytes_for(u64::from(tokens));
             if need > self.free {
                 break;
             }
@@ -322,14 +346,13 @@ impl Lane {
     /// Takes the blocks of a cohort's last request and sends it back to the head of the queue.
     /// `due_taken`: the blocks its decodes need in the step being built are taken already.
     fn preempt(&mut self, requests: &mut Arena, index: usize, due_taken: bool) {
-        let block = u64::from(self.settings.block);
         let id = ReqId(self.cohorts[index].tail);
         let cohort = &mut self.cohorts[index];
         cohort.unlink(requests, id);
         let request = &mut requests[id];
         let held = if request.decoding {
             let done = cohort.step - request.join_step;
-            cohort.leave(request.base, request.join_step, block);
+            cohort.leave(request.base, request.join_step);
             // One that came by transfer and has not decoded here got its last token elsewhere.
             if cohort.newcomers.iter().all(|(other, _)| *other != id) {
                 request.last_token = cohort.last_end;
@@ -347,7 +370,7 @@ impl Lane {
         request.computed = 0;
         request.life += 1;
         cohort.newcomers.retain(|(other, _)| *other != id);
-        self.free += self.blocks_for(held);
+        self.free += self.bytes_for(held);
         self.running -= 1;
         self.waiting.push_front(id);
         self.preemptions += 1;
@@ -365,7 +388,7 @@ impl Lane {
         keeps: bool,
         ended: &mut Ended,
     ) {
-        let block = u64::from(self.settings.block);
+        let kv = Rc::clone(&self.settings.kv);
         let cohort = &mut self.cohorts[index];
         ended.clear();
         ended.since = cohort.last_end;
@@ -394,13 +417,13 @@ impl Lane {
             cohort.finishing.pop();
             let request = &requests[id];
             let held = u64::from(request.base) + (step + 1 - request.join_step);
-            cohort.leave(request.base, request.join_step, block);
+            cohort.leave(request.base, request.join_step);
             cohort.unlink(requests, id);
-            self.free += held.div_ceil(block);
+            self.free += kv.bytes(held);
             self.running -= 1;
             ended.finished.push(id);
         }
-        cohort.step = step + 1;
+        cohort.next_step();
         cohort.last_end = now;
         cohort.in_flight = false;
         for (id, chunk) in batch.prefills.iter().zip(&batch.chunks) {
@@ -422,11 +445,11 @@ impl Lane {
             if rest == 0 {
                 let held = u64::from(request.base);
                 cohort.unlink(requests, *id);
-                self.free += held.div_ceil(block);
+                self.free += kv.bytes(held);
                 self.running -= 1;
             } else if keeps {
                 let next = cohort.step;
-                cohort.join(requests, *id, next, block);
+                cohort.join(requests, *id, next);
             } else {
                 cohort.unlink(requests, *id);
                 self.running -= 1;
@@ -435,9 +458,9 @@ impl Lane {
         }
     }
 
-    /// Gives back the blocks of a request whose KV has left.
+    /// Gives back the memory of a request whose KV has left.
     pub(super) fn release(&mut self, tokens: u32) {
-        self.free += self.blocks_for(u64::from(tokens));
+        self.free += self.bytes_for(u64::from(tokens));
     }
 }
 
@@ -446,6 +469,7 @@ impl Batch {
         self.step = step;
         self.decodes = 0;
         self.context = 0;
+        self.reached.clear();
         self.chunks.clear();
         self.prefills.clear();
         self.ends = 0;
@@ -454,6 +478,9 @@ impl Batch {
     fn set_decodes(&mut self, cohort: &Cohort) {
         self.decodes = cohort.decodes;
         self.context = cohort.context();
+        self.reached.clear();
+        let sums = cohort.reached.iter().map(|sum| sum.sum(cohort.step));
+        self.reached.extend(sums);
     }
 
     fn push(&mut self, requests: &Arena, id: ReqId, tokens: u32) {

@@ -7,7 +7,7 @@
 
 use super::queue::Nanos;
 use super::request::ReqId;
-use crate::cost::TransferShape;
+use crate::cluster::ChannelId;
 use std::rc::Rc;
 
 /// A flow under way.
@@ -39,10 +39,9 @@ pub(super) struct Network {
 }
 
 /// A flow's channels in the form the network takes.
-pub(super) fn uses(shape: &TransferShape) -> Rc<Vec<(u32, f64)>> {
+pub(super) fn uses(channels: &[(ChannelId, f64)]) -> Rc<Vec<(u32, f64)>> {
     Rc::new(
-        shape
-            .channels
+        channels
             .iter()
             .map(|(channel, share)| (channel.0, *share))
             .collect(),

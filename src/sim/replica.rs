@@ -7,8 +7,9 @@
 use super::lane::{Batch, Lane, Settings};
 use super::queue::Nanos;
 use super::request::Arena;
-use crate::cost::{Class, LaneShape, StepPricer};
+use crate::cost::{Class, LaneShape, Reach, StepPricer};
 use crate::plan::PlannedPool;
+use std::rc::Rc;
 
 /// A replica.
 pub(super) struct ReplicaState {
@@ -39,7 +40,13 @@ pub(super) struct Launched {
 }
 
 impl ReplicaState {
-    pub(super) fn new(pool_index: usize, index: usize, pool: &PlannedPool) -> Self {
+    /// Idle. `reaches`: those of the model.
+    pub(super) fn new(
+        pool_index: usize,
+        index: usize,
+        pool: &PlannedPool,
+        reaches: &[Reach],
+    ) -> Self {
         let stages = pool.stages.len();
         let lanes = pool.layout.dp as usize;
         let settings = Settings {
@@ -47,12 +54,15 @@ impl ReplicaState {
             max_seqs: pool.engine.max_num_seqs,
             block: pool.engine.block_size,
             chunked: pool.engine.enable_chunked_prefill,
-            blocks: pool.memory.blocks,
+            capacity: pool.memory.pool_bytes(),
+            kv: Rc::new(pool.memory.sequence.clone()),
         };
         Self {
             pool: pool_index,
             index,
-            lanes: (0..lanes).map(|_| Lane::new(settings, stages)).collect(),
+            lanes: (0..lanes)
+                .map(|_| Lane::new(settings.clone(), stages, reaches))
+                .collect(),
             batches: (0..stages)
                 .map(|_| (0..lanes).map(|_| Batch::default()).collect())
                 .collect(),
@@ -102,36 +112,16 @@ impl ReplicaState {
     }
 
     fn start(&mut self, pricer: &mut StepPricer, cohort: usize, now: Nanos) -> Launched {
-        let shape = |batch: &'_ Batch| -> (u32, u64, u32) {
-            (batch.decodes, batch.context, batch.decodes + batch.ends)
-        };
         let batches = &self.batches[cohort];
         let mut running = 0;
         // Almost every plan has one lane: no list is made for it.
         let single;
         let many;
         let lanes: &[LaneShape<'_>] = if let [batch] = batches.as_slice() {
-            let (decodes, context, sampled) = shape(batch);
-            single = [LaneShape {
-                decodes,
-                context,
-                chunks: &batch.chunks,
-                sampled,
-            }];
+            single = [batch.shape()];
             &single
         } else {
-            many = batches
-                .iter()
-                .map(|batch| {
-                    let (decodes, context, sampled) = shape(batch);
-                    LaneShape {
-                        decodes,
-                        context,
-                        chunks: &batch.chunks,
-                        sampled,
-                    }
-                })
-                .collect::<Vec<_>>();
+            many = batches.iter().map(Batch::shape).collect::<Vec<_>>();
             &many
         };
         for batch in batches {

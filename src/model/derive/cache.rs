@@ -18,6 +18,9 @@ use crate::model::{
 };
 use crate::units::Bytes;
 
+/// Name of what an indexer keeps: the one part of a layer with heads that TP does not divide.
+pub const INDEX_KEYS: &str = "index keys";
+
 /// How many entries a sequence has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Extent {
@@ -119,7 +122,7 @@ fn gqa_cache(gqa: &Gqa, dtype: Dtype, tp: u64, parts: &mut Vec<CachePart>) {
 fn index_keys(indexer: Option<Indexer>, extent: Extent, parts: &mut Vec<CachePart>) {
     if let Some(own) = indexer.filter(|own| !own.shared) {
         parts.push(CachePart {
-            name: "index keys",
+            name: INDEX_KEYS,
             values: own.dim,
             dtype: Dtype::Fp8,
             extent,

@@ -6,7 +6,7 @@
 //! each head; an indexer one dot product per head and entry it scores; a recurrence a few passes
 //! over its state per token.
 
-use super::parts::layer_parameters;
+use super::parts::{layer_parameters, visited};
 use super::{product, sum};
 use crate::model::{Attention, Ffn, Indexer, LayerRun, Model, Recurrent};
 
@@ -19,7 +19,7 @@ use crate::model::{Attention, Ffn, Indexer, LayerRun, Model, Recurrent};
 pub fn layer_flops_per_token(run: &LayerRun, hidden: u64) -> u64 {
     let parts = layer_parameters(run, hidden);
     let router = product(&[hidden, parts.experts]);
-    let visited = product(&[parts.routed_expert, parts.top_k]);
+    let visited = visited_experts(run, parts.routed_expert);
     let weights = [
         parts.attention,
         parts.dense_ffn,
@@ -43,12 +43,17 @@ pub fn linear_flops_per_token(model: &Model) -> u64 {
 pub fn ffn_flops_per_token(model: &Model) -> u64 {
     over_layers(model, |run| {
         let parts = layer_parameters(run, model.hidden);
-        let visited = match &run.ffn {
-            Ffn::Moe(_) => product(&[parts.routed_expert, parts.top_k]),
-            Ffn::Dense { .. } | Ffn::Matrix | Ffn::None => 0,
-        };
+        let visited = visited_experts(run, parts.routed_expert);
         product(&[2, sum(&[visited, parts.shared_experts, parts.dense_ffn])])
     })
+}
+
+/// Weights of the routed experts a token visits, on average where some choices do nothing.
+fn visited_experts(run: &LayerRun, expert: u64) -> u64 {
+    match &run.ffn {
+        Ffn::Moe(moe) => visited(moe, expert),
+        Ffn::Dense { .. } | Ffn::Matrix | Ffn::None => 0,
+    }
 }
 
 /// FLOPs of the attention projections for one token, all layers.

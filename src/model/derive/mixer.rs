@@ -108,6 +108,8 @@ fn gqa_parameters(gqa: &Gqa, hidden: u64) -> MixerParameters {
     let norms = match (gqa.qk_norm, gqa.qk_norm_whole) {
         (false, _) => 0,
         (true, true) => sum(&[q, k]),
+        // A layer that reads another's keys norms its queries alone.
+        (true, false) if gqa.shares_kv => gqa.head_dim,
         (true, false) => product(&[2, gqa.head_dim]),
     };
     let sinks = if gqa.sinks { gqa.heads } else { 0 };
@@ -243,7 +245,11 @@ fn delta_parameters(delta: &DeltaNet, hidden: u64) -> MixerParameters {
     if delta.channel_decay {
         // Decay `h × d`, `d × key`; gate `h × d`, `d × value`; one write strength per head.
         let decay = product(&[delta.key_dim, sum(&[hidden, key])]);
-        let gate = product(&[delta.value_dim, sum(&[hidden, value])]);
+        let gate = if delta.full_gate {
+            product(&[hidden, value])
+        } else {
+            product(&[delta.value_dim, sum(&[hidden, value])])
+        };
         let strength = product(&[hidden, delta.value_heads]);
         return MixerParameters {
             matrices: sum(&[

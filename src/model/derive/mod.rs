@@ -8,12 +8,13 @@ mod cache;
 mod flops;
 mod mixer;
 mod parts;
+mod read;
 mod shard;
 
 pub use cache::{
-    CachePart, Extent, kv_bytes_per_sequence, kv_bytes_per_sequence_rank, kv_bytes_per_token,
-    kv_bytes_per_token_growing, kv_bytes_per_token_layer, kv_bytes_per_token_rank, layer_cache,
-    state_bytes_per_sequence,
+    CachePart, Extent, INDEX_KEYS, kv_bytes_per_sequence, kv_bytes_per_sequence_rank,
+    kv_bytes_per_token, kv_bytes_per_token_growing, kv_bytes_per_token_layer,
+    kv_bytes_per_token_rank, layer_cache, state_bytes_per_sequence,
 };
 pub use flops::{
     attended, attention_flops, attention_flops_per_context_token, ffn_flops_per_token,
@@ -21,9 +22,10 @@ pub use flops::{
     projection_flops_per_token, recurrence_flops,
 };
 pub use parts::{LayerParameters, Parameters, layer_parameters, parameters, weight_bytes};
+pub use read::cache_bytes_read;
 pub use shard::{
-    LayerWeights, Shard, embedding_bytes, head_bytes, layer_weight_bytes, layer_weights,
-    padded_vocab,
+    LayerWeights, Shard, embedding_bytes, head_bytes, layer_on_rank, layer_weight_bytes,
+    layer_weights, padded_vocab,
 };
 
 /// Product that saturates.

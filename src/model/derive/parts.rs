@@ -230,7 +230,7 @@ pub fn parameters(model: &Model) -> Parameters {
 
 /// Parameters of the routed experts a token visits: where some choices do nothing, the expected
 /// share of real ones.
-fn visited(moe: &Moe, expert: u64) -> u64 {
+pub(super) fn visited(moe: &Moe, expert: u64) -> u64 {
     let choices = sum(&[moe.experts, moe.zero_experts]).max(1);
     let all = u128::from(product(&[moe.top_k, expert])) * u128::from(moe.experts);
     u64::try_from(all / u128::from(choices)).unwrap_or(u64::MAX)

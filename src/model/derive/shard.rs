@@ -122,8 +122,9 @@ fn local_recurrent(recurrent: &mut Recurrent, tp: u64) {
     }
 }
 
-/// The layer as the fullest rank sees it. Its router still scores all experts.
-fn local(run: &LayerRun, shard: Shard) -> LayerRun {
+/// The layer as the fullest rank sees it, sizes rounded up. Its router still scores all experts.
+#[must_use]
+pub fn layer_on_rank(run: &LayerRun, shard: Shard) -> LayerRun {
     let mut local = run.clone();
     let tp = shard.attention_tp;
     match &mut local.attention {
@@ -164,7 +165,7 @@ pub fn layer_weights(
     shard: Shard,
 ) -> LayerWeights {
     let hidden = model.hidden;
-    let parts = layer_parameters(&local(run, shard), hidden);
+    let parts = layer_parameters(&layer_on_rank(run, shard), hidden);
     let router = layer_parameters(run, hidden).router;
     let formats = PartFormats::of(run.kept, precision, model.quantization.as_ref());
     let wide = |count| WeightFormat::plain(Dtype::Bf16).bytes(count);

@@ -26,6 +26,7 @@ fn presets_have_their_published_sizes() {
     let rows = [
         ("deepseek-v3", 671.03, 37.4, 70_272),
         ("kimi-k2", 1026.4, 32.7, 70_272),
+        ("step-3", 316.3, 38.8, 62_464),
         ("qwen3-235b-a22b", 235.1, 22.1, 192_512),
         ("qwen3-30b-a3b", 30.5, 3.3, 98_304),
         ("qwen3-coder-480b", 480.2, 35.4, 253_952),
@@ -79,6 +80,7 @@ fn exact_counts_include_norms() {
         405_853_388_800
     );
     assert_eq!(parameters(&preset("mixtral-8x7b")).total(), 46_702_792_704);
+    assert_eq!(parameters(&preset("step-3")).total(), 316_294_538_240);
     assert_eq!(parameters(&preset("qwen3-30b-a3b")).total(), 30_532_122_624);
     assert_eq!(
         parameters(&preset("qwen3-235b-a22b")).total(),
@@ -170,6 +172,10 @@ fn ranks_sum_to_the_model_and_its_copies() {
             }
             ranks += tp * (embedding_bytes(model, tp) + head_bytes(model, tp)).get();
             ranks += 2 * model.hidden;
+            // Rows that fill the tables up to whole tiles.
+            let tables = if model.tied_embeddings { 1 } else { 2 };
+            let filled = padded_vocab(model.vocab, tp) - model.vocab;
+            copies += 2 * tables * filled * model.hidden;
             let whole = weight_bytes(model, precision).get();
             assert_eq!(ranks, whole + copies, "{} TP {tp}", model.id);
         }
@@ -187,7 +193,9 @@ fn copied_attention(run: &LayerRun, hidden: u64, tp: u64) -> u64 {
                 (true, true) => 2 * extra * gqa.head_dim,
                 (true, false) => (tp - 1) * 2 * 2 * gqa.head_dim,
             };
-            2 * extra * gqa.head_dim * (hidden + bias) + norms
+            // MFA's first query matrix is whole on every rank, and so is the norm behind it.
+            let query = gqa.q_rank.map_or(0, |rank| (tp - 1) * rank * (hidden + 2));
+            2 * extra * gqa.head_dim * (hidden + bias) + norms + query
         }
         crate::model::Attention::Mla(mla) => {
             let norms = mla.q_rank.unwrap_or(0) + mla.kv_rank;
@@ -261,6 +269,21 @@ fn flops_follow_the_weights_visited() {
         head_flops_per_token(&preset("qwen3-0.6b")),
         2 * 151_936 * 1024
     );
+}
+
+/// LongCat-Flash: a third of the router's choices do nothing, so a third less is multiplied.
+#[test]
+fn experts_that_do_nothing_multiply_nothing() {
+    let mut model = preset("qwen3-30b-a3b");
+    let all = ffn_flops_per_token(&model);
+    for run in &mut model.layers {
+        if let Ffn::Moe(moe) = &mut run.ffn {
+            moe.zero_experts = moe.experts / 2;
+        }
+    }
+    assert_eq!(ffn_flops_per_token(&model), all / 3 * 2);
+    let parts = parameters(&model);
+    assert_eq!(ffn_flops_per_token(&model), 2 * parts.routed_experts_active);
 }
 
 #[test]

@@ -1,92 +1,177 @@
-//! The attention all layers share.
+//! The attention of each layer: one shape for all, or one for layers that see everything and one
+//! for those that see a window, with exceptions layer by layer.
 
 use super::ImportError;
-use super::family::Family;
-use super::fields::Fields;
-use crate::model::check::{MOST_TOKENS, MOST_WIDE};
-use crate::model::{Attention, Gqa, Mla};
+use super::compressed;
+use super::context::Context;
+use super::family::{HeadDim, OutBias, QkNorm};
+use super::fields::{Fields, Spread};
+use super::indexer;
+use super::keys;
+use super::mla;
+use super::pattern::{self, Kind};
+use super::recurrent;
+use crate::model::check::{MOST_LAYERS, MOST_WIDE};
+use crate::model::{Attention, Gate, Gqa, Recurrent, Span};
+use serde_json::Value;
 
-/// Reads it.
-pub(super) fn read(
-    fields: &Fields<'_>,
-    family: &Family,
-    hidden: u64,
-    notes: &mut Vec<String>,
-) -> Result<Attention, ImportError> {
-    refuse_window(fields, family)?;
-    let heads = fields.need("num_attention_heads", 1, MOST_WIDE)?;
-    if fields.has("kv_lora_rank") {
-        mla(fields, heads, notes).map(Attention::Mla)
+/// The mixer of every layer.
+pub(super) fn read(context: &Context<'_, '_>) -> Result<Vec<Attention>, ImportError> {
+    if let Some(layers) = compressed::read(context)? {
+        return Ok(layers);
+    }
+    let kinds = pattern::read(context)?;
+    let recurs = |kind: &Kind| matches!(kind, Kind::Recurrent | Kind::Parallel);
+    let state = if kinds.iter().any(recurs) {
+        Some(recurrent::read(context)?)
     } else {
-        gqa(fields, family, hidden, heads, notes).map(Attention::Gqa)
-    }
-}
-
-fn mla(fields: &Fields<'_>, heads: u64, notes: &mut Vec<String>) -> Result<Mla, ImportError> {
-    // Stated by the files, but all heads share one latent.
-    fields.whole("num_key_value_heads", 1, MOST_WIDE)?;
-    fields.whole("head_dim", 1, MOST_WIDE)?;
-    fields.whole("qk_head_dim", 1, MOST_WIDE)?;
-    if fields.flag("attention_bias")? == Some(true) {
-        notes.push(
-            "attention_bias: the biases of the latent projections are not counted".to_owned(),
-        );
-    }
-    if fields.value("q_lora_rank").is_none() {
-        notes.push("q_lora_rank is null or missing: queries are projected directly".to_owned());
-    }
-    Ok(Mla {
-        heads,
-        q_rank: fields.whole("q_lora_rank", 1, MOST_WIDE)?,
-        kv_rank: fields.need("kv_lora_rank", 1, MOST_WIDE)?,
-        nope_dim: fields.need("qk_nope_head_dim", 1, MOST_WIDE)?,
-        rope_dim: fields.need("qk_rope_head_dim", 1, MOST_WIDE)?,
-        v_dim: fields.need("v_head_dim", 1, MOST_WIDE)?,
-        ..Mla::default()
-    })
-}
-
-fn gqa(
-    fields: &Fields<'_>,
-    family: &Family,
-    hidden: u64,
-    heads: u64,
-    notes: &mut Vec<String>,
-) -> Result<Gqa, ImportError> {
-    let head_dim = match fields.whole("head_dim", 1, MOST_WIDE)? {
-        Some(width) => width,
-        None if !hidden.is_multiple_of(heads) => {
-            return Err(ImportError::HeadWidth { hidden, heads });
-        }
-        None if family.must_state_head_dim() => {
-            return Err(fields.missing(
-                "head_dim",
-                "this family's heads are not hidden_size / num_attention_heads wide",
-            ));
-        }
-        None => hidden / heads,
+        None
     };
-    // Some files state the value width too; a second width can't be told.
-    if let Some(width) = fields.whole("v_head_dim", 1, MOST_WIDE)?
-        && width != head_dim
-    {
-        return Err(ImportError::Unsupported {
-            feature: "values of another width than keys".to_owned(),
-            key: fields.path("v_head_dim"),
-        });
+    let attends = kinds.iter().any(|kind| *kind != Kind::Recurrent);
+    let shape = if attends {
+        Some(Shape::read(context, &kinds)?)
+    } else {
+        None
+    };
+    kinds
+        .iter()
+        .enumerate()
+        .map(|(layer, kind)| one(context, *kind, layer, shape.as_ref(), state.as_ref()))
+        .collect()
+}
+
+/// Attention over the whole context, of a model whose layers all have the same.
+pub(super) fn shape(context: &Context<'_, '_>) -> Result<Attention, ImportError> {
+    Ok(Shape::read(context, &[])?.layer(0, Span::Full))
+}
+
+/// The attention of a model whose key-value heads are stated elsewhere.
+pub(super) fn base(context: &Context<'_, '_>, heads: u64) -> Result<Gqa, ImportError> {
+    gqa(context, Some(&Spread::One(heads)))
+}
+
+/// A layer of a kind.
+fn one(
+    context: &Context<'_, '_>,
+    kind: Kind,
+    layer: usize,
+    shape: Option<&Shape>,
+    state: Option<&Recurrent>,
+) -> Result<Attention, ImportError> {
+    let parts = match kind {
+        Kind::Full => (shape.map(|shape| shape.layer(layer, Span::Full)), None),
+        Kind::Local(span) => (shape.map(|shape| shape.layer(layer, span)), None),
+        Kind::Recurrent => (None, state),
+        Kind::Parallel => (shape.map(|shape| shape.layer(layer, Span::Full)), state),
+    };
+    match parts {
+        (Some(attention), None) => Ok(attention),
+        (None, Some(recurrent)) => Ok(Attention::Recurrent(recurrent.clone())),
+        (Some(Attention::Gqa(attention)), Some(recurrent)) => Ok(Attention::Parallel {
+            attention,
+            recurrent: recurrent.clone(),
+        }),
+        _ => Err(ImportError::Unsupported {
+            feature: "attention and recurrence in one layer, of these kinds".to_owned(),
+            key: context.fields.path("model_type"),
+        }),
     }
-    let kv_heads = match fields.whole("num_key_value_heads", 1, MOST_WIDE)? {
-        Some(kv_heads) => kv_heads,
-        None if family.is_mha_by_default() => {
-            notes.push("num_key_value_heads is missing: one per query head (MHA)".to_owned());
-            heads
+}
+
+/// Shapes of the attending layers.
+enum Shape {
+    /// MLA, with or without an indexer layer by layer.
+    Mla(Vec<Attention>),
+    Gqa {
+        full: Gqa,
+        local: Gqa,
+        heads: Option<Spread>,
+        kv_heads: Option<Spread>,
+        shared: Vec<bool>,
+        indexed: Vec<Option<crate::model::Indexer>>,
+    },
+}
+
+impl Shape {
+    fn read(context: &Context<'_, '_>, kinds: &[Kind]) -> Result<Self, ImportError> {
+        if context
+            .attention()
+            .size(keys::KV_RANK, 1, MOST_WIDE)?
+            .is_some()
+        {
+            return mla::read(context, kinds).map(Self::Mla);
         }
-        None => {
-            return Err(fields.missing(
-                "num_key_value_heads",
-                "the size of the KV cache depends on it",
-            ));
+        let kv_heads = kv_spread(context)?;
+        let full = gqa(context, kv_heads.as_ref())?;
+        let (full, local) = halves(context, full, kinds)?;
+        let heads = context.fields.spread(
+            &["num_attention_heads_per_layer"],
+            context.layers,
+            1,
+            MOST_WIDE,
+        )?;
+        Ok(Self::Gqa {
+            full,
+            local,
+            heads,
+            kv_heads: kv_heads.filter(|spread| matches!(spread, Spread::Each(_))),
+            shared: shared(context)?,
+            indexed: indexer::of_gqa(context)?,
+        })
+    }
+
+    fn layer(&self, layer: usize, span: Span) -> Attention {
+        match self {
+            Self::Mla(layers) => layers.get(layer).cloned().unwrap_or(Attention::None),
+            Self::Gqa {
+                full,
+                local,
+                heads,
+                kv_heads,
+                shared,
+                indexed,
+            } => {
+                let mut own = if span.is_full() { full } else { local }.clone();
+                own.span = span;
+                if let Some(heads) = heads {
+                    own.heads = heads.at(layer);
+                }
+                if let Some(kv_heads) = kv_heads {
+                    own.kv_heads = kv_heads.at(layer);
+                }
+                own.shares_kv = shared.get(layer).copied().unwrap_or(false);
+                own.indexer = indexed.get(layer).copied().flatten();
+                Attention::Gqa(own)
+            }
         }
+    }
+}
+
+/// Key-value heads of all layers.
+fn kv_spread(context: &Context<'_, '_>) -> Result<Option<Spread>, ImportError> {
+    let fields = context.attention();
+    let multi_query = fields.flag("multi_query")?;
+    let new_style = fields.flag("new_decoder_architecture")?;
+    let grouped = fields.flag("multi_query_attention")?;
+    // Falcon and GPT-BigCode: one for all heads, whatever num_kv_heads says in old Falcons.
+    if multi_query == Some(true) && new_style != Some(true) {
+        fields.size(keys::KV_HEADS, 1, MOST_WIDE)?;
+        return Ok(Some(Spread::One(1)));
+    }
+    let stated = fields.spread(keys::KV_HEADS, context.layers, 1, MOST_WIDE)?;
+    // ChatGLM states groups even where its switch is off.
+    Ok(stated.filter(|_| grouped != Some(false)))
+}
+
+/// The attention all layers have unless something else is said.
+fn gqa(context: &Context<'_, '_>, kv_heads: Option<&Spread>) -> Result<Gqa, ImportError> {
+    let facts = &context.family.facts;
+    let fields = context.attention();
+    let heads = heads(context)?;
+    let head_dim = head_dim(context, heads)?;
+    let kv_heads = match kv_heads {
+        Some(spread) => spread.most(),
+        None => missing_kv_heads(context, heads)?,
     };
     if !heads.is_multiple_of(kv_heads) {
         return Err(ImportError::Contradiction {
@@ -95,61 +180,225 @@ fn gqa(
             why: "each key-value head serves equally many query heads",
         });
     }
-    let bias = stated(fields, &["attention_bias", "qkv_bias", "use_qkv_bias"])?;
-    let qkv_bias = bias.unwrap_or_else(|| family.biases_queries());
-    if qkv_bias && bias.is_some() && family.biases_output() {
-        notes.push("attention_bias: the bias of the output projection is not counted".to_owned());
-    }
-    if fields.flag("mlp_bias")? == Some(true) {
-        notes.push("mlp_bias: biases of the MLPs are not counted".to_owned());
-    }
-    let qk_norm =
-        stated(fields, &["use_qk_norm", "qk_norm"])?.unwrap_or_else(|| family.norms_queries());
-    let whole = match fields.text("qk_norm_type")? {
-        Some(kind) => kind == "per_layer",
-        None => family.norms_whole(),
-    };
+    let (qkv_bias, out_bias) = biases(context)?;
+    let (qk_norm, qk_norm_whole) = norms(context)?;
+    let value = fields.size(keys::VALUE, 1, MOST_WIDE)?;
     Ok(Gqa {
         heads,
         kv_heads,
         head_dim,
+        v_dim: value.filter(|width| *width != head_dim),
+        q_rank: fields.whole("share_q_dim", 1, MOST_WIDE)?,
         qk_norm,
-        qk_norm_whole: qk_norm && whole,
+        qk_norm_whole,
         qkv_bias,
+        out_bias,
+        sinks: facts.sinks,
+        gate: gate(context)?,
         ..Gqa::default()
     })
 }
 
+/// Query heads.
+pub(super) fn heads(context: &Context<'_, '_>) -> Result<u64, ImportError> {
+    for fields in [context.attention(), context.fields] {
+        if let Some(heads) = fields.size(keys::HEADS, 1, MOST_WIDE)? {
+            return Ok(heads);
+        }
+    }
+    match context.class_default("num_attention_heads") {
+        Some(heads) => Ok(heads),
+        None => super::context::need(context.fields, keys::HEADS, MOST_WIDE),
+    }
+}
+
+fn missing_kv_heads(context: &Context<'_, '_>, heads: u64) -> Result<u64, ImportError> {
+    if let Some(kv_heads) = context.class_default("num_key_value_heads") {
+        return Ok(kv_heads);
+    }
+    let old = context.fields.has("n_head") || context.fields.has("n_heads");
+    if context.family.facts.mha || old || context.attention().flag("multi_query")? == Some(false) {
+        context.note("num_key_value_heads is missing: one per query head (MHA)");
+        return Ok(heads);
+    }
+    Err(context.fields.missing(
+        "num_key_value_heads",
+        "the size of the KV cache depends on it",
+    ))
+}
+
+fn head_dim(context: &Context<'_, '_>, heads: u64) -> Result<u64, ImportError> {
+    let fields = context.attention();
+    let hidden = context.hidden;
+    let stated = fields.size(keys::HEAD_DIM, 1, MOST_WIDE)?;
+    // Grouped attention of Qwen2-like files never states it, 0 stands for nothing.
+    match (stated, context.family.facts.head_dim) {
+        (Some(width), _) => Ok(width),
+        (None, HeadDim::Is(width)) => {
+            context.note(format!(
+                "head_dim is missing: {width}, the default of {}'s class",
+                context.family.name
+            ));
+            Ok(width)
+        }
+        (None, _) if !hidden.is_multiple_of(heads) => Err(ImportError::HeadWidth { hidden, heads }),
+        (None, HeadDim::State) => Err(context.fields.missing(
+            "head_dim",
+            "this family's heads are not hidden_size / num_attention_heads wide",
+        )),
+        (None, HeadDim::Divide) => Ok(hidden / heads),
+    }
+}
+
+/// Biases of the projections: (Q, K and V; output).
+fn biases(context: &Context<'_, '_>) -> Result<(bool, bool), ImportError> {
+    let facts = &context.family.facts;
+    let fields = context.attention();
+    let stated = first_flag(
+        fields,
+        &["attention_bias", "qkv_bias", "use_qkv_bias", "add_qkv_bias"],
+    )?;
+    let all = first_flag(
+        fields,
+        &["use_bias", "bias", "add_bias_linear", "enable_bias"],
+    )?;
+    let qkv = stated.or(all).unwrap_or(facts.qkv_bias);
+    let own = first_flag(fields, &["attention_out_bias", "use_o_bias"])?;
+    let out = own.unwrap_or(match facts.out_bias {
+        OutBias::Always => all.unwrap_or(true),
+        OutBias::Never => false,
+        // Of all linears, or of attention's. A flag for Q, K and V alone says nothing.
+        OutBias::Follows => all.unwrap_or(fields.flag("attention_bias")?.unwrap_or(false)),
+    });
+    // MPT says it the other way round.
+    let none = context.fields.flag("no_bias")? == Some(true);
+    Ok((qkv && !none, out && !none))
+}
+
+/// Norms on queries and keys: (there, over all heads).
+fn norms(context: &Context<'_, '_>) -> Result<(bool, bool), ImportError> {
+    let fields = context.attention();
+    let facts = context.family.facts.qk_norm;
+    let there = first_flag(fields, &["use_qk_norm", "qk_norm", "qk_layernorm", "qk_ln"])?;
+    // Llama 4's norms have no parameters.
+    if context.family.is(&["llama4"]) {
+        return Ok((false, false));
+    }
+    let there = there.unwrap_or(facts != QkNorm::None);
+    let whole = match fields.text("qk_norm_type")? {
+        Some(kind) => kind == "per_layer",
+        None => facts == QkNorm::Whole || context.family.is(&["cohere", "stablelm"]),
+    };
+    Ok((there, there && whole))
+}
+
+fn gate(context: &Context<'_, '_>) -> Result<Gate, ImportError> {
+    let fields = context.fields;
+    let full = first_flag(
+        fields,
+        &[
+            "attn_output_gate",
+            "attention_output_gate",
+            "use_output_gate",
+        ],
+    )?;
+    if let Some(full) = full {
+        return Ok(if full { Gate::Full } else { Gate::None });
+    }
+    if fields.flag("use_head_wise_attn_gate")? == Some(true) {
+        return Ok(Gate::Head);
+    }
+    fields.value("gating_types");
+    Ok(match fields.value("gating") {
+        Some(Value::Bool(false)) => Gate::None,
+        Some(Value::String(kind)) if kind.contains("head") => Gate::Head,
+        Some(Value::String(kind)) if kind == "none" => Gate::None,
+        _ => context.family.facts.gate,
+    })
+}
+
 /// The first of some flags that is stated.
-fn stated(fields: &Fields<'_>, keys: &[&str]) -> Result<Option<bool>, ImportError> {
+pub(super) fn first_flag(fields: &Fields<'_>, keys: &[&str]) -> Result<Option<bool>, ImportError> {
     let mut first = None;
     for key in keys {
-        first = first.or(fields.flag(key)?);
+        let stated = fields.flag(key)?;
+        first = first.or(stated);
     }
     Ok(first)
 }
 
-/// A window narrower than the longest context is a different attention. Files carry the key even
-/// where it is switched off or as wide as the context.
-fn refuse_window(fields: &Fields<'_>, family: &Family) -> Result<(), ImportError> {
-    let window = fields.whole("sliding_window", 0, MOST_TOKENS)?;
-    let switch = fields.flag("use_sliding_window")?;
-    // Qwen: layers before this one see everything.
-    let first = fields.whole("max_window_layers", 0, MOST_TOKENS)?;
-    let layers = fields.whole("num_hidden_layers", 0, MOST_TOKENS)?;
-    let none_left = matches!((first, layers), (Some(first), Some(layers)) if first >= layers);
-    let context = fields.whole("max_position_embeddings", 1, MOST_TOKENS)?;
-    let on = switch.unwrap_or_else(|| !family.window_off_by_default());
-    let narrow = match (window, context) {
-        (None | Some(0), _) => false,
-        (Some(window), Some(context)) => window < context,
-        (Some(_), None) => true,
-    };
-    if on && narrow && !(none_left && family.window_off_by_default()) {
-        return Err(ImportError::Unsupported {
-            feature: "sliding-window attention".to_owned(),
-            key: fields.path("sliding_window"),
-        });
+/// The shapes of layers that see everything and of layers that see a window.
+fn halves(context: &Context<'_, '_>, base: Gqa, kinds: &[Kind]) -> Result<(Gqa, Gqa), ImportError> {
+    let fields = context.fields;
+    let (mut full, mut local) = (base.clone(), base);
+    let size = |key: &str| fields.whole(key, 1, MOST_WIDE);
+    // MiMo: the window layers' own shape.
+    local.heads = size("swa_num_attention_heads")?.unwrap_or(local.heads);
+    local.kv_heads = size("swa_num_key_value_heads")?.unwrap_or(local.kv_heads);
+    local.head_dim = size("swa_head_dim")?.unwrap_or(local.head_dim);
+    let value = size("swa_v_head_dim")?.or(local.v_dim);
+    local.v_dim = value.filter(|width| *width != local.head_dim);
+    if let Some(sinks) = fields.flag("add_swa_attention_sink_bias")? {
+        local.sinks = sinks;
     }
-    Ok(())
+    if let Some(sinks) = fields.flag("add_full_attention_sink_bias")? {
+        full.sinks = sinks;
+    }
+    // Step-3.5.
+    if let Some(other) = fields.section("attention_other_setting")? {
+        let kind = other.text("attention_type")?;
+        if matches!(kind, None | Some("sliding_attention")) {
+            local.heads = other
+                .size(keys::HEADS, 1, MOST_WIDE)?
+                .unwrap_or(local.heads);
+            local.kv_heads = other
+                .size(keys::KV_HEADS, 1, MOST_WIDE)?
+                .unwrap_or(local.kv_heads);
+            local.head_dim = other
+                .size(keys::HEAD_DIM, 1, MOST_WIDE)?
+                .unwrap_or(local.head_dim);
+        }
+    } else if let Some(heads) = size("num_sliding_attention_heads")? {
+        local.heads = heads;
+    } else if context.family.is(&["step3p5", "step3p7"])
+        && kinds.iter().any(|kind| matches!(kind, Kind::Local(_)))
+    {
+        context.note("attention_other_setting is missing: window layers are taken to have as many heads as the others");
+    }
+    // Gemma 4: the other way round, and global keys that are values too.
+    full.head_dim = size("global_head_dim")?.unwrap_or(full.head_dim);
+    full.kv_heads = size("num_global_key_value_heads")?.unwrap_or(full.kv_heads);
+    full.keys_are_values = fields.flag("attention_k_eq_v")?.unwrap_or(false);
+    Ok((full, local))
+}
+
+/// Which layers read an earlier layer's cache.
+fn shared(context: &Context<'_, '_>) -> Result<Vec<bool>, ImportError> {
+    let fields = context.fields;
+    let layers = context.layers;
+    let mut last = fields.whole("num_kv_shared_layers", 0, MOST_LAYERS)?;
+    if last.is_none() && context.family.is(&["gemma3n"]) {
+        last = context.class_default("num_kv_shared_layers");
+    }
+    if let Some(last) = last
+        .and_then(|last| usize::try_from(last).ok())
+        .filter(|last| *last > 0)
+    {
+        return Ok((0..layers).map(|layer| layer + last >= layers).collect());
+    }
+    // Hunyuan-Large: the first of every so many keeps one for all of them.
+    let factor = fields.whole("cla_share_factor", 1, MOST_LAYERS)?;
+    if fields.flag("use_cla")? == Some(true) {
+        let factor = factor.ok_or_else(|| {
+            fields.missing(
+                "cla_share_factor",
+                "it says how many layers share a KV cache",
+            )
+        })?;
+        let factor = usize::try_from(factor).unwrap_or(1).max(1);
+        return Ok((0..layers)
+            .map(|layer| !layer.is_multiple_of(factor))
+            .collect());
+    }
+    Ok(vec![false; layers])
 }

@@ -1,268 +1,205 @@
-//! The feed-forward part of each layer: which are MoE, and of what size.
+//! The feed-forward part of each layer.
 
 use super::ImportError;
-use super::family::Family;
-use super::fields::{Fields, whole};
+use super::attention::first_flag;
+use super::context::Context;
+use super::fields::Spread;
+use super::keys;
+use super::moe;
+use super::sparse;
+use crate::model::Ffn;
 use crate::model::check::{MOST_LAYERS, MOST_WIDE};
-use crate::model::{Ffn, Moe};
 use serde_json::Value;
 
-/// The families' words for the number of routed experts.
-const EXPERTS: [&str; 4] = [
-    "n_routed_experts",
-    "num_experts",
-    "num_local_experts",
-    "num_routed_experts",
-];
-
-/// Reads the part of each of `layers` layers.
-pub(super) fn read(
-    fields: &Fields<'_>,
-    family: &Family,
-    layers: u64,
-    notes: &mut Vec<String>,
-) -> Result<Vec<Ffn>, ImportError> {
-    let experts = experts(fields)?;
-    let Some((experts_key, experts)) = experts else {
-        let visited = fields.whole("num_experts_per_tok", 0, MOST_WIDE)?;
-        if visited.is_some_and(|count| count > 0)
-            && !EXPERTS.iter().any(|key| fields.value(key).is_some())
-        {
-            return Err(fields.missing(
-                "num_experts",
-                "num_experts_per_tok says this is a mixture of experts",
-            ));
-        }
-        if fields
-            .whole("shared_intermediate_size", 0, MOST_WIDE)?
-            .unwrap_or(0)
-            > 0
-        {
-            return Err(ImportError::Unsupported {
-                feature: "shared experts without routed ones".to_owned(),
-                key: fields.path("shared_intermediate_size"),
-            });
-        }
-        let dense = dense(fields)?;
-        return Ok((0..layers).map(|_| dense.clone()).collect());
+/// Reads the part of every layer.
+pub(super) fn read(context: &Context<'_, '_>) -> Result<Vec<Ffn>, ImportError> {
+    if context.family.is(&["mamba", "mamba2", "falcon_mamba"]) {
+        return Ok(vec![Ffn::None; context.layers]);
+    }
+    let Some((key, experts)) = moe::experts(context)? else {
+        return dense(context);
     };
-    let sparse = sparse_layers(fields, experts_key, layers)?;
+    let sparse = sparse::layers(context, key)?;
     let moe = if sparse.contains(&true) {
-        Some(Ffn::Moe(moe(fields, family, experts_key, experts, notes)?))
+        Some(moe::read(context, key, &experts)?)
     } else {
         None
     };
     let plain = if sparse.contains(&false) {
-        Some(dense(fields)?)
+        dense(context)?
     } else {
         // Stated by MoE-only files as well.
-        fields.value("intermediate_size");
-        None
+        for key in keys::INTERMEDIATE.iter().chain(keys::DENSE_INTERMEDIATE) {
+            context.fields.value(key);
+        }
+        Vec::new()
     };
     Ok(sparse
         .into_iter()
-        .filter_map(|is_moe| if is_moe { moe.clone() } else { plain.clone() })
+        .enumerate()
+        .map(|(layer, is_moe)| {
+            let part = if is_moe {
+                moe.as_ref().and_then(|moe| moe.get(layer))
+            } else {
+                plain.get(layer)
+            };
+            part.cloned().unwrap_or(Ffn::None)
+        })
         .collect())
 }
 
-/// The number of routed experts and the key that states it; none or zero: a dense model.
-fn experts(fields: &Fields<'_>) -> Result<Option<(&'static str, u64)>, ImportError> {
-    let mut found: Option<(&'static str, u64)> = None;
-    for key in EXPERTS {
-        let Some(count) = fields.whole(key, 0, MOST_WIDE)? else {
-            continue;
-        };
-        match found {
-            Some((first, other)) if other != count => {
-                return Err(ImportError::Contradiction {
-                    first: format!("{first} ({other})"),
-                    second: format!("{key} ({count})"),
-                    why: "both are the number of routed experts",
-                });
-            }
-            Some(_) => {}
-            None => found = Some((key, count)),
-        }
-    }
-    Ok(found.filter(|(_, count)| *count > 0))
-}
-
-fn dense(fields: &Fields<'_>) -> Result<Ffn, ImportError> {
-    Ok(Ffn::gated(fields.need(
-        "intermediate_size",
-        1,
-        MOST_WIDE,
-    )?))
-}
-
-fn moe(
-    fields: &Fields<'_>,
-    family: &Family,
-    experts_key: &'static str,
-    experts: u64,
-    notes: &mut Vec<String>,
-) -> Result<Moe, ImportError> {
-    let top_k = match fields.whole("num_experts_per_tok", 1, experts)? {
-        Some(top_k) => top_k,
-        None => fields.need("num_experts_per_token", 1, experts)?,
-    };
-    let intermediate = match fields.whole("moe_intermediate_size", 1, MOST_WIDE)? {
-        Some(width) => width,
-        None if family.shares_intermediate() || experts_key == "num_local_experts" => {
-            fields.need("intermediate_size", 1, MOST_WIDE)?
-        }
-        None => {
-            return Err(fields.missing(
-                "moe_intermediate_size",
-                "the experts' width is not intermediate_size in this family",
-            ));
-        }
-    };
-    let groups = fields.whole("n_group", 0, experts)?.unwrap_or(0);
-    let groups_per_token = fields.whole("topk_group", 0, experts)?.unwrap_or(0);
-    let method = fields.text("topk_method")?;
-    // One group, or a method that ignores groups, is no grouping.
-    let grouped = groups > 1 && method != Some("greedy");
-    if grouped && groups_per_token == 0 {
-        return Err(fields.missing("topk_group", "n_group divides the experts into groups"));
-    }
-    let routing_bias = fields.flag("use_routing_bias")?;
-    Ok(Moe {
-        experts,
-        top_k,
-        intermediate,
-        shared_intermediate: shared(fields, intermediate, notes)?,
-        router_bias: routing_bias.unwrap_or(match method {
-            Some(method) => method == "noaux_tc",
-            None => family.biases_router(),
-        }),
-        groups: if grouped { groups } else { 0 },
-        groups_per_token: if grouped { groups_per_token } else { 0 },
-        ..Moe::default()
-    })
-}
-
-/// Width of all shared experts together.
-fn shared(
-    fields: &Fields<'_>,
-    intermediate: u64,
-    notes: &mut Vec<String>,
-) -> Result<u64, ImportError> {
-    let mut count = None;
-    for key in ["n_shared_experts", "num_shared_experts"] {
-        let stated = fields.whole(key, 0, MOST_WIDE)?;
-        count = count.or(stated);
-    }
-    let mut width = None;
-    for key in [
-        "shared_expert_intermediate_size",
-        "moe_shared_expert_intermediate_size",
-        "shared_intermediate_size",
-    ] {
-        let stated = fields.whole(key, 0, MOST_WIDE)?;
-        width = width.or(stated);
-    }
-    if fields.has("shared_expert_intermediate_size") {
-        notes.push(
-            "the shared expert's gate (hidden_size parameters per layer) is not counted".to_owned(),
-        );
-    }
-    match (count, width) {
-        (Some(count), Some(width)) if count > 1 && width > 0 => Err(ImportError::Contradiction {
-            first: format!("the number of shared experts ({count})"),
-            second: format!("the width of the shared experts ({width})"),
-            why: "with more than one it isn't clear whether the width is that of one or of all",
-        }),
-        (Some(0), _) => Ok(0),
-        (_, Some(width)) => Ok(width),
-        (Some(count), None) => Ok(count.saturating_mul(intermediate)),
-        (None, None) => Ok(0),
-    }
-}
-
-/// Which layers are MoE, by the rule the keys state:
-/// - `mlp_layer_types`, or a list in `moe_layer_freq`, says it layer by layer;
-/// - DeepSeek: from `first_k_dense_replace` on, every `moe_layer_freq`-th;
-/// - Qwen: every `decoder_sparse_step`-th, but those in `mlp_only_layers`;
-/// - else all.
-fn sparse_layers(
-    fields: &Fields<'_>,
-    experts_key: &str,
-    layers: u64,
-) -> Result<Vec<bool>, ImportError> {
-    let first = fields.whole("first_k_dense_replace", 0, MOST_LAYERS)?;
-    let step = fields
-        .whole("decoder_sparse_step", 1, MOST_LAYERS)?
-        .unwrap_or(1);
-    let only_mlp = match fields.list("mlp_only_layers")? {
-        None => Vec::new(),
-        Some(list) => list
-            .iter()
-            .map(|item| whole(item, &fields.path("mlp_only_layers"), 0, MOST_LAYERS))
-            .collect::<Result<Vec<u64>, _>>()?,
-    };
-    if let Some(kinds) = fields.list("mlp_layer_types")? {
-        return by_name(fields, kinds, layers);
-    }
-    let every = match fields.value("moe_layer_freq") {
-        Some(Value::Array(list)) => return by_flag(fields, list, layers),
-        Some(value) => whole(value, &fields.path("moe_layer_freq"), 1, MOST_LAYERS)?,
-        None => 1,
-    };
-    if first.is_none() && experts_key == "n_routed_experts" {
-        return Err(fields.missing(
-            "first_k_dense_replace",
-            "it says how many layers in front are dense",
-        ));
-    }
-    let first = first.unwrap_or(0);
-    Ok((0..layers)
+/// A dense MLP in every layer.
+pub(super) fn dense(context: &Context<'_, '_>) -> Result<Vec<Ffn>, ImportError> {
+    let widths = width(context)?;
+    let gated = gated(context)?;
+    let bias = first_flag(context.ffn(), &["mlp_bias"])?
+        .or(first_flag(
+            context.fields,
+            &["use_bias", "bias", "add_bias_linear", "enable_bias"],
+        )?)
+        .unwrap_or(context.family.facts.mlp_bias)
+        && context.fields.flag("no_bias")? != Some(true);
+    let double = double_wide(context)?;
+    Ok((0..context.layers)
         .map(|layer| {
-            layer >= first
-                && layer.is_multiple_of(every)
-                && (layer + 1).is_multiple_of(step)
-                && !only_mlp.contains(&layer)
+            let width = widths.at(layer);
+            let width = if double.contains(&layer) {
+                width.saturating_mul(2)
+            } else {
+                width
+            };
+            Ffn::Dense {
+                intermediate: width,
+                gated,
+                bias,
+            }
         })
         .collect())
 }
 
-fn by_name(fields: &Fields<'_>, kinds: &[Value], layers: u64) -> Result<Vec<bool>, ImportError> {
-    one_per_layer(fields, "mlp_layer_types", kinds, layers)?;
-    kinds
-        .iter()
-        .map(|kind| match kind.as_str() {
-            Some("sparse") => Ok(true),
-            Some("dense") => Ok(false),
-            _ => Err(ImportError::Wrong {
-                path: fields.path("mlp_layer_types"),
-                found: super::json::describe(kind),
-                expected: "“dense” or “sparse” per layer",
-            }),
-        })
-        .collect()
-}
-
-fn by_flag(fields: &Fields<'_>, flags: &[Value], layers: u64) -> Result<Vec<bool>, ImportError> {
-    one_per_layer(fields, "moe_layer_freq", flags, layers)?;
-    flags
-        .iter()
-        .map(|flag| whole(flag, &fields.path("moe_layer_freq"), 0, 1).map(|flag| flag == 1))
-        .collect()
-}
-
-/// A list that describes layers has an entry for each.
-pub(super) fn one_per_layer(
-    fields: &Fields<'_>,
-    key: &str,
-    list: &[Value],
-    layers: u64,
-) -> Result<(), ImportError> {
-    if u64::try_from(list.len()) == Ok(layers) {
-        return Ok(());
-    }
-    Err(ImportError::Contradiction {
-        first: format!("{} ({} entries)", fields.path(key), list.len()),
-        second: format!("num_hidden_layers ({layers})"),
-        why: "there must be one entry per layer",
+/// Gemma 4: layers that keep no keys of their own have MLPs twice as wide.
+fn double_wide(context: &Context<'_, '_>) -> Result<std::ops::Range<usize>, ImportError> {
+    let fields = context.fields;
+    let on = fields.flag("use_double_wide_mlp")? == Some(true);
+    let last = fields
+        .whole("num_kv_shared_layers", 0, MOST_LAYERS)?
+        .unwrap_or(0);
+    let last = usize::try_from(last).unwrap_or(0);
+    Ok(if on {
+        context.layers.saturating_sub(last)..context.layers
+    } else {
+        0..0
     })
+}
+
+fn width(context: &Context<'_, '_>) -> Result<Spread, ImportError> {
+    let fields = context.ffn();
+    let facts = &context.family.facts;
+    let own = fields.spread(keys::DENSE_INTERMEDIATE, context.layers, 1, MOST_WIDE)?;
+    let stated = fields.spread(keys::INTERMEDIATE, context.layers, 1, MOST_WIDE)?;
+    if let Some(widths) = own {
+        return Ok(widths);
+    }
+    if context.family.is(&["lfm2"])
+        && let Some(Spread::One(width)) = stated
+    {
+        return adjusted(context, width).map(Spread::One);
+    }
+    // RecurrentGemma states both halves of its gated MLP.
+    if context.family.is(&["recurrent_gemma"])
+        && let Some(Spread::One(width)) = stated
+    {
+        return Ok(Spread::One((width / 2).max(1)));
+    }
+    // Qwen 1 too.
+    if context.family.is(&["qwen"])
+        && let Some(Spread::One(width)) = stated
+    {
+        return Ok(Spread::One((width / 2).max(1)));
+    }
+    if let Some(widths) = stated {
+        return Ok(widths);
+    }
+    let ratio = match fields.value("expansion_ratio") {
+        Some(Value::Number(number)) => number.as_f64(),
+        _ => None,
+    };
+    if let Some(ratio) = ratio.filter(|ratio| (0.01..=1000.0).contains(ratio)) {
+        return Ok(Spread::One(scaled(context.hidden, ratio)));
+    }
+    if facts.four_wide || context.family.is(&["mpt", "rwkv"]) {
+        context.note(
+            "intermediate_size is missing: four times hidden_size, as the family's class has it",
+        );
+        return Ok(Spread::One(context.hidden.saturating_mul(4).min(MOST_WIDE)));
+    }
+    Err(context
+        .fields
+        .missing("intermediate_size", "the model's shape depends on it"))
+}
+
+/// `width · factor`, rounded down.
+pub(super) fn scaled(width: u64, factor: f64) -> u64 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "widths are below 2^20 and factors positive and small"
+    )]
+    let scaled = (width as f64 * factor) as u64;
+    scaled.clamp(1, MOST_WIDE)
+}
+
+/// LFM2 states a width of which two thirds are taken and rounded up.
+fn adjusted(context: &Context<'_, '_>, width: u64) -> Result<u64, ImportError> {
+    let fields = context.fields;
+    let multiple = fields
+        .whole("block_multiple_of", 1, MOST_WIDE)?
+        .unwrap_or(256);
+    let factor = match fields.value("block_ffn_dim_multiplier") {
+        Some(Value::Number(number)) => number.as_f64().unwrap_or(1.0),
+        _ => 1.0,
+    };
+    if fields.flag("block_auto_adjust_ff_dim")? == Some(false) {
+        return Ok(width);
+    }
+    let width = scaled(width.saturating_mul(2) / 3, factor.clamp(0.01, 1000.0));
+    Ok(width.div_ceil(multiple).saturating_mul(multiple))
+}
+
+/// Whether MLPs have a gate: the family says so; in one that isn't known, the activation.
+pub(super) fn gated(context: &Context<'_, '_>) -> Result<bool, ImportError> {
+    let fields = context.fields;
+    let mut act = None;
+    for key in [
+        "hidden_act",
+        "mlp_hidden_act",
+        "hidden_activation",
+        "activation_function",
+        "activation",
+    ] {
+        let stated = match fields.value(key) {
+            Some(Value::String(text)) => Some(text.as_str()),
+            _ => None,
+        };
+        act = act.or(stated);
+    }
+    if let Some(own) = first_flag(
+        fields,
+        &["gated_linear_unit", "use_gated_activation", "use_swiglu"],
+    )? {
+        return Ok(own);
+    }
+    // Squared ReLU and xIELU have no gate in any model so far.
+    if matches!(act, Some("relu2" | "xielu")) {
+        return Ok(false);
+    }
+    if context.family.known || !matches!(act, Some("relu" | "gelu" | "gelu_new" | "gelu_fast")) {
+        return Ok(context.family.facts.gated);
+    }
+    context.note(format!(
+        "hidden_act “{}” in a family that is not known: its MLPs are taken as two matrices without a gate",
+        act.unwrap_or_default()
+    ));
+    Ok(false)
 }

@@ -46,6 +46,11 @@ impl<'a> Fields<'a> {
         self.map.get(key).is_some_and(|value| !value.is_null())
     }
 
+    /// Whether a key holds an object, without reading it.
+    pub(super) fn is_object(&self, key: &str) -> bool {
+        matches!(self.map.get(key), Some(Value::Object(_)))
+    }
+
     /// Counts as read what a nested section states again.
     pub(super) fn leave_to(&self, section: &Fields<'_>) {
         let mut used = self.used.borrow_mut();
@@ -102,10 +107,94 @@ impl<'a> Fields<'a> {
             .transpose()
     }
 
-    /// A whole number in a range, without which there is no answer.
-    pub(super) fn need(&self, key: &str, least: u64, most: u64) -> Result<u64, ImportError> {
-        self.whole(key, least, most)?
-            .ok_or_else(|| self.missing(key, "the model's shape depends on it"))
+    /// The first of several spellings that is stated, and its value. All of them count as read.
+    pub(super) fn any(
+        &self,
+        keys: &[&'static str],
+        least: u64,
+        most: u64,
+    ) -> Result<Option<(&'static str, u64)>, ImportError> {
+        let mut found: Option<(&'static str, u64)> = None;
+        for key in keys {
+            let Some(value) = self.whole(key, least, most)? else {
+                continue;
+            };
+            match found {
+                Some((first, other)) if other != value => {
+                    return Err(ImportError::Contradiction {
+                        first: format!("{} ({other})", self.path(first)),
+                        second: format!("{} ({value})", self.path(key)),
+                        why: "both are the same quantity",
+                    });
+                }
+                Some(_) => {}
+                None => found = Some((*key, value)),
+            }
+        }
+        Ok(found)
+    }
+
+    /// The value of the first spelling that is stated.
+    pub(super) fn size(
+        &self,
+        keys: &[&'static str],
+        least: u64,
+        most: u64,
+    ) -> Result<Option<u64>, ImportError> {
+        Ok(self.any(keys, least, most)?.map(|(_, value)| value))
+    }
+
+    /// A quantity that may be stated once for all layers or layer by layer.
+    pub(super) fn spread(
+        &self,
+        keys: &[&'static str],
+        layers: usize,
+        least: u64,
+        most: u64,
+    ) -> Result<Option<Spread>, ImportError> {
+        for key in keys {
+            if let Some(Value::Array(list)) = self.value(key) {
+                let values = self
+                    .per_layer(key, list, layers)?
+                    .iter()
+                    .map(|item| whole(item, &self.path(key), least, most))
+                    .collect::<Result<Vec<u64>, _>>()?;
+                return Ok(Some(Spread::Each(values)));
+            }
+        }
+        Ok(self.size(keys, least, most)?.map(Spread::One))
+    }
+
+    /// The part of a list that describes the model's layers: it may go on for layers that predict
+    /// further tokens, but must not be shorter.
+    pub(super) fn per_layer(
+        &self,
+        key: &str,
+        list: &'a [Value],
+        layers: usize,
+    ) -> Result<&'a [Value], ImportError> {
+        list.get(..layers)
+            .ok_or_else(|| ImportError::Contradiction {
+                first: format!("{} ({} entries)", self.path(key), list.len()),
+                second: format!("num_hidden_layers ({layers})"),
+                why: "there must be one entry per layer",
+            })
+    }
+
+    /// The whole numbers of a list.
+    pub(super) fn numbers(
+        &self,
+        key: &str,
+        least: u64,
+        most: u64,
+    ) -> Result<Option<Vec<u64>>, ImportError> {
+        self.list(key)?
+            .map(|list| {
+                list.iter()
+                    .map(|item| whole(item, &self.path(key), least, most))
+                    .collect()
+            })
+            .transpose()
     }
 
     pub(super) fn missing(&self, key: &str, why: &'static str) -> ImportError {
@@ -151,6 +240,33 @@ impl<'a> Fields<'a> {
                 path: self.path(key),
                 found: describe(other),
             }),
+        }
+    }
+}
+
+/// A quantity of every layer.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Spread {
+    /// The same in all.
+    One(u64),
+    /// Layer by layer.
+    Each(Vec<u64>),
+}
+
+impl Spread {
+    /// That of a layer.
+    pub(super) fn at(&self, layer: usize) -> u64 {
+        match self {
+            Self::One(value) => *value,
+            Self::Each(values) => values.get(layer).copied().unwrap_or(0),
+        }
+    }
+
+    /// The greatest of all layers.
+    pub(super) fn most(&self) -> u64 {
+        match self {
+            Self::One(value) => *value,
+            Self::Each(values) => values.iter().copied().max().unwrap_or(0),
         }
     }
 }

@@ -2,31 +2,47 @@
 //!
 //! Such files come from dozens of families with keys of their own, and from the internet. So:
 //! a file is bounded and parsed strictly; a key that would change the answer is never guessed
-//! silently (it is refused, or listed among [`Imported::assumptions`]); a mechanism this version
-//! can't price (windows, linear attention, sparse indexers, …) is refused by name; and a key that
-//! nobody here understands is listed in [`Imported::unused_keys`], or refused where its name says
-//! that it describes experts, windows or the like.
+//! silently (its absence is an error that names it, or, where a class has a default, listed among
+//! [`Imported::assumptions`]); and a key that nobody here understands is listed in
+//! [`Imported::unused_keys`], and among the assumptions too where its name says that it describes
+//! experts, windows or the like.
+//!
+//! How a file becomes layers: `keys` has the spellings of each quantity, `family` what a class
+//! takes for granted, `pattern` and `sparse` say which layer is of which kind, `attention`, `mla`,
+//! `compressed`, `recurrent`, `ffn` and `moe` what each kind is; `blocks` and `nas` read files that
+//! describe whole blocks instead.
 
 mod attention;
+mod blocks;
+mod compressed;
+mod context;
 mod error;
+mod extras;
 mod family;
 mod ffn;
 mod fields;
 mod file;
+mod indexer;
 mod json;
+mod keys;
 mod known;
+mod mla;
+mod moe;
+mod nas;
+mod pattern;
 mod quantization;
+mod recurrent;
 mod refuse;
+mod sparse;
 mod towers;
 
 pub use error::ImportError;
 pub use file::{CheckpointError, import_file};
 
-use super::check::{MOST_LAYERS, MOST_TOKENS, MOST_WIDE};
-use super::{LayerRun, Model, NormKind, Precision};
+use super::{LayerRun, Model, Precision};
 use crate::catalog::ModelId;
+use context::Context;
 use fields::Fields;
-use serde_json::Value;
 
 /// A model read from a `config.json`, and what the reader of it should know.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,14 +60,11 @@ pub struct Imported {
 /// Sections in which multimodal files describe their language model.
 const NESTED: [&str; 3] = ["text_config", "language_config", "llm_config"];
 
-/// `max_position_embeddings` where the file has none.
-const DEFAULT_CONTEXT: u64 = 32_768;
-
 /// Reads a `config.json`. `file_name` names the model where the file itself doesn't.
 ///
 /// # Errors
 /// The file is not a JSON object, is too large, states something impossible, lacks a key that
-/// decides the answer, or describes a mechanism this version can't price.
+/// decides the answer, or describes no decoder language model.
 pub fn import_config(text: &str, file_name: &str) -> Result<Imported, ImportError> {
     import_checkpoint(text, None, file_name)
 }
@@ -72,35 +85,47 @@ pub fn import_checkpoint(
     let beside = beside
         .as_ref()
         .map(|map| Fields::new(map, "hf_quant_config.json: "));
+    // Models that listen and speak: the part that thinks.
+    let thinker = top.section("thinker_config")?;
+    let outer = thinker.as_ref().unwrap_or(&top);
     let nested = NESTED
         .iter()
-        .filter(|key| !top.has("hidden_size") || matches!(root.get(**key), Some(Value::Object(_))))
-        .find_map(|key| top.section(key).transpose())
+        .filter(|key| !outer.has("hidden_size") || outer.is_object(key))
+        .find_map(|key| outer.section(key).transpose())
         .transpose()?;
     let mut notes = Vec::new();
-    let text_fields = nested.as_ref().unwrap_or(&top);
-    if nested.is_some() {
+    let fields = nested.as_ref().unwrap_or(outer);
+    if !fields.place().is_empty() {
         notes.push(format!(
-            "only the language model ({}) is imported; towers for images or sound are not counted",
-            text_fields.place()
+            "only the language model ({}) is served here; towers for images or sound stand beside it",
+            fields.place()
         ));
     }
-    refuse::mechanisms(&top)?;
-    refuse::mechanisms(text_fields)?;
-    let mut model = read_model(&top, text_fields, file_name, &mut notes)?;
-    towers::read(&mut model, &top, &mut notes)?;
+    refuse::encoders(&top)?;
+    refuse::encoders(fields)?;
+    let context = Context::read(outer, fields, notes)?;
+    let mut model = read_model(&top, &context, file_name)?;
+    let sections: Vec<Vec<String>> = [&context.attention, &context.ffn]
+        .into_iter()
+        .flatten()
+        .map(Fields::unused)
+        .collect();
+    let mut notes = context.into_notes();
+    towers::read(&mut model, outer, &mut notes)?;
     let precision_hint =
-        quantization::apply(&mut model, &top, text_fields, beside.as_ref(), &mut notes)?;
-    if nested.is_some() {
-        top.leave_to(text_fields);
-    }
-    let mut unused_keys = top.unused();
-    if nested.is_some() {
-        unused_keys.extend(text_fields.unused());
+        quantization::apply(&mut model, &top, fields, beside.as_ref(), &mut notes)?;
+    let mut unused_keys = sections.concat();
+    let mut outermost_first = vec![&top];
+    outermost_first.extend(thinker.as_ref());
+    outermost_first.extend(nested.as_ref());
+    for (depth, object) in outermost_first.iter().enumerate() {
+        for inner in outermost_first.iter().skip(depth + 1) {
+            object.leave_to(inner);
+        }
+        unused_keys.extend(object.unused());
+        refuse::suspicious(object, &mut notes);
     }
     unused_keys.sort();
-    refuse::suspicious(&top)?;
-    refuse::suspicious(text_fields)?;
     model
         .check()
         .map_err(|error| ImportError::Shape(error.to_string()))?;
@@ -114,55 +139,61 @@ pub fn import_checkpoint(
 
 fn read_model(
     top: &Fields<'_>,
-    fields: &Fields<'_>,
+    context: &Context<'_, '_>,
     file_name: &str,
-    notes: &mut Vec<String>,
 ) -> Result<Model, ImportError> {
-    let family = family::Family::read(top, fields, notes)?;
-    let hidden = fields.need("hidden_size", 1, MOST_WIDE)?;
-    let vocab = fields.need("vocab_size", 1, MOST_TOKENS)?;
-    let count = fields.need("num_hidden_layers", 1, MOST_LAYERS)?;
-    let attention = attention::read(fields, &family, hidden, notes)?;
-    let mut layers: Vec<LayerRun> = Vec::new();
-    for ffn in ffn::read(fields, &family, count, notes)? {
-        match layers.last_mut() {
-            Some(run) if run.ffn == ffn => run.count += 1,
-            _ => layers.push(LayerRun::new(1, attention.clone(), ffn)),
-        }
-    }
-    let max_context = match fields.whole("max_position_embeddings", 1, MOST_TOKENS)? {
-        Some(tokens) => tokens,
-        None => {
-            notes.push(format!(
-                "max_position_embeddings is missing: the longest context is taken as {DEFAULT_CONTEXT} tokens"
-            ));
-            DEFAULT_CONTEXT
-        }
-    };
-    let extra = ["num_nextn_predict_layers", "num_mtp_modules"];
-    for key in extra {
-        let layers = fields.whole(key, 0, MOST_LAYERS)?.unwrap_or(0);
-        if layers > 0 {
-            notes.push(format!(
-                "{key} = {layers}: layers that predict further tokens (MTP) are not part of the served model and not counted"
-            ));
-        }
-    }
-    let name = model_name(top, file_name, &family)?;
+    let layers = folded(layers(context)?);
+    let name = model_name(top, file_name, &context.family)?;
     Ok(Model {
         id: ModelId::from_label(&name),
         name,
-        hidden,
-        vocab,
-        tied_embeddings: family.tied,
-        max_context,
+        hidden: context.hidden,
+        vocab: context.vocab,
+        tied_embeddings: context.family.tied,
+        max_context: context.max_context,
+        norm: context.family.facts.norm,
+        extras: extras::read(context, &layers)?,
+        mtp: extras::mtp(context, layers.last())?,
         layers,
-        norm: NormKind::Rms,
-        extras: Vec::new(),
-        mtp: None,
         quantization: None,
         source: format!("imported from {}", shortened(file_name)),
     })
+}
+
+/// The layers, one by one.
+fn layers(context: &Context<'_, '_>) -> Result<Vec<LayerRun>, ImportError> {
+    if let Some(blocks) = blocks::read(context)? {
+        return Ok(blocks);
+    }
+    let mixers = attention::read(context)?;
+    let ffns = ffn::read(context)?;
+    mixers
+        .into_iter()
+        .zip(ffns)
+        .map(|(attention, ffn)| {
+            let mut run = LayerRun::new(1, attention, ffn);
+            run.norms = extras::norms(context, &run)?;
+            Ok(run)
+        })
+        .collect()
+}
+
+/// Equal neighbours as one run.
+fn folded(layers: Vec<LayerRun>) -> Vec<LayerRun> {
+    let mut runs: Vec<LayerRun> = Vec::new();
+    for layer in layers {
+        match runs.last_mut() {
+            Some(run)
+                if run.attention == layer.attention
+                    && run.ffn == layer.ffn
+                    && run.norms == layer.norms =>
+            {
+                run.count += layer.count;
+            }
+            _ => runs.push(layer),
+        }
+    }
+    runs
 }
 
 /// The repository's name, else the file's, else the family's.

@@ -222,6 +222,8 @@ frozen_struct!(DeltaNet as model::DeltaNet {
     value_dim: u64,
     kernel: u64,
     channel_decay: bool,
+    #[serde(default, skip_serializing_if = "bounds::no")]
+    full_gate: bool,
     state_dtype: Dtype,
 });
 

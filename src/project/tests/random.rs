@@ -1,5 +1,6 @@
 //! Random projects, and random damage to real ones.
 
+use super::kinds::every_kind;
 use super::sample::everything;
 use super::{GOLDEN, golden};
 use crate::cluster::{DomainKind, GroupId, GroupKind, Instances, Position, fold_gpus};
@@ -51,8 +52,9 @@ prop_compose! {
         arrivals in arrivals(),
         loads in proptest::collection::vec(1e-9_f64..1e9, 0..20),
         preset in any::<bool>(),
+        kinds in any::<bool>(),
     ) -> Project {
-        let mut project = everything();
+        let mut project = if kinds { every_kind() } else { everything() };
         let design = &mut project.designs[0];
         design.cluster.groups.truncate(keep.0);
         design.cluster.links.truncate(keep.1);

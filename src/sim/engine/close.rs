@@ -6,7 +6,7 @@ use crate::cost::Class;
 use crate::sim::summary::{Provenance, Summary};
 
 impl Engine<'_> {
-    /// Every request ended in one state, every block is free, every token asked for was delivered,
+    /// Every request ended in one state, every byte of KV memory is free, every token asked for was delivered,
     /// every byte sent arrived.
     pub(super) fn check(&self) -> Result<(), SimError> {
         let counts = self.metrics.counts;
@@ -29,14 +29,11 @@ impl Engine<'_> {
         }
         for replica in &self.replicas {
             for lane in &replica.lanes {
-                if lane.free_blocks() != lane.blocks()
-                    || lane.running() != 0
-                    || lane.outstanding != 0
-                {
+                if lane.free() != lane.capacity() || lane.running() != 0 || lane.outstanding != 0 {
                     return broken(format!(
-                        "{} of {} blocks free, {} requests running",
-                        lane.free_blocks(),
-                        lane.blocks(),
+                        "{} of {} KV bytes free, {} requests running",
+                        lane.free(),
+                        lane.capacity(),
                         lane.running()
                     ));
                 }
@@ -102,7 +99,7 @@ impl Engine<'_> {
                     .iter()
                     .filter(|replica| replica.pool == index)
                     .flat_map(|replica| &replica.lanes)
-                    .map(|lane| lane.peak as f64 / lane.blocks().max(1) as f64)
+                    .map(|lane| lane.peak as f64 / lane.capacity().max(1) as f64)
                     .fold(0.0, f64::max);
                 (pool.name.clone(), peak)
             })

@@ -289,8 +289,12 @@ impl Engine<'_> {
         if let Some(transfer) = &mut self.transfers[slot] {
             transfer.latency = route.latency;
         }
-        let bytes = route.bytes_per_token * f64::from(self.requests[id].base);
-        self.network.start(self.now, id, route.uses, bytes);
+        let tokens = u64::from(self.requests[id].base);
+        let bytes = route.shape.bytes(tokens);
+        let uses = route
+            .uses
+            .unwrap_or_else(|| uses(&route.shape.channels(tokens)));
+        self.network.start(self.now, id, uses, bytes);
         self.watch_network();
     }
 
@@ -314,8 +318,8 @@ impl Engine<'_> {
         )]
         let latency = (shape.latency * 1e9).round() as Nanos;
         Some(Route {
-            uses: uses(&shape),
-            bytes_per_token: shape.bytes_per_token,
+            uses: shape.is_uniform().then(|| uses(&shape.channels(0))),
+            shape: Rc::new(shape),
             latency,
         })
     }

@@ -2,8 +2,12 @@
 //!
 //! A request that joins at step `j` with `b` tokens cached sees `b + 1 + (s − j)` tokens at step
 //! `s`, so the sum of contexts is affine in `s`; and it needs a block at steps `s ≡ j − b` modulo the
-//! block size, so a histogram of `j − b` says how many blocks a step takes.
+//! block size, so a histogram of `j − b` says how many blocks a step takes. For windows see
+//! [`Reached`] and [`BlockDue`].
 
+use super::reached::{BlockDue, Decode, Reached};
+use crate::cost::Reach;
+use crate::plan::SequenceKv;
 use crate::sim::queue::Nanos;
 use crate::sim::request::{Arena, NONE, ReqId};
 use std::cmp::Reverse;
@@ -20,8 +24,11 @@ pub(super) struct Cohort {
     pub(super) decodes: u32,
     /// Sum over decodes of (cached tokens + 1 − join step): contexts are this + decodes · step.
     pub(super) context_origin: i64,
-    /// Decodes by the step (modulo the block size) at which they need a block.
-    pub(super) block_due: Vec<u32>,
+    /// What they see by each of the model's reaches.
+    pub(super) reached: Vec<Reached>,
+    /// Bytes of a block of the layers that see everything, and who needs one when; then the same
+    /// for each window.
+    due: Vec<(u64, BlockDue)>,
     /// (last step, request, life).
     pub(super) finishing: BinaryHeap<Reverse<(u64, ReqId, u32)>>,
     /// Requests with prompt left, in order of admission.
@@ -35,14 +42,19 @@ pub(super) struct Cohort {
 
 impl Cohort {
     /// Empty, for blocks of a size.
-    pub(super) fn new(block: u32) -> Self {
+    pub(super) fn new(block: u32, kv: &SequenceKv, reaches: &[Reach]) -> Self {
+        let mut due = vec![(kv.growing, BlockDue::new(block, None))];
+        for (cap, bytes) in &kv.windows {
+            due.push((*bytes, BlockDue::new(block, Some(*cap))));
+        }
         Self {
             step: 0,
             in_flight: false,
             last_end: 0,
             decodes: 0,
             context_origin: 0,
-            block_due: vec![0; block as usize],
+            reached: reaches.iter().copied().map(Reached::new).collect(),
+            due,
             finishing: BinaryHeap::new(),
             partial: VecDeque::new(),
             head: NONE,
@@ -57,26 +69,60 @@ impl Cohort {
         u64::try_from(sum).unwrap_or(0)
     }
 
+    /// Bytes the decodes take in the next step.
+    pub(super) fn bytes_due(&self) -> u64 {
+        let each = self.due.iter();
+        each.map(|(bytes, due)| bytes * due.at(self.step)).sum()
+    }
+
+    /// The step has ended: the next one is one on.
+    pub(super) fn next_step(&mut self) {
+        self.step += 1;
+        for sum in &mut self.reached {
+            sum.advance(self.step);
+        }
+        for (_, due) in &mut self.due {
+            due.advance(self.step);
+        }
+    }
+
     /// Adds a request to the decodes from `step` on.
-    pub(super) fn join(&mut self, requests: &mut Arena, id: ReqId, step: u64, block: u64) {
+    pub(super) fn join(&mut self, requests: &mut Arena, id: ReqId, step: u64) {
         let request = &mut requests[id];
         request.join_step = step;
         request.decoding = true;
-        let base = u64::from(request.base);
+        let decode = Decode {
+            join: step,
+            base: u64::from(request.base),
+        };
         self.decodes += 1;
         self.context_origin +=
             i64::from(request.base) + 1 - i64::try_from(step).unwrap_or(i64::MAX);
-        self.block_due[due(step, base, block)] += 1;
+        for sum in &mut self.reached {
+            sum.join(decode, self.step);
+        }
+        for (_, due) in &mut self.due {
+            due.join(decode, self.step);
+        }
         let rest = u64::from(request.output - request.produced);
         self.finishing
             .push(Reverse((step + rest - 1, id, request.life)));
     }
 
     /// Takes a request out of the decodes.
-    pub(super) fn leave(&mut self, base: u32, join_step: u64, block: u64) {
+    pub(super) fn leave(&mut self, base: u32, join_step: u64) {
+        let decode = Decode {
+            join: join_step,
+            base: u64::from(base),
+        };
         self.decodes -= 1;
         self.context_origin -= i64::from(base) + 1 - i64::try_from(join_step).unwrap_or(i64::MAX);
-        self.block_due[due(join_step, u64::from(base), block)] -= 1;
+        for sum in &mut self.reached {
+            sum.leave(decode, self.step);
+        }
+        for (_, due) in &mut self.due {
+            due.leave(decode, self.step);
+        }
     }
 
     pub(super) fn append(&mut self, requests: &mut Arena, id: ReqId) {
@@ -103,10 +149,4 @@ impl Cohort {
             requests[ReqId(after)].before = before;
         }
     }
-}
-
-/// Step (modulo the block size) at which a request with `base` cached tokens at its first decode
-/// step `join` needs a new block: `(base + step − join) ≡ 0`.
-fn due(join: u64, base: u64, block: u64) -> usize {
-    usize::try_from((join % block + block - base % block) % block).unwrap_or(0)
 }

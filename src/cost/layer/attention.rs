@@ -1,0 +1,309 @@
+//! What a layer does with what its sequences keep: attention over entries of the cache, an
+//! indexer's scores, a recurrence's state. As far as it is the same for every batch.
+
+use super::recurrent::Recurrence;
+use super::{Gemm, Kernels, on_rank, real};
+use crate::cost::operator::{Class, Operator};
+use crate::cost::reach::{Reach, attended};
+use crate::model::{Attention, Compressed, Gqa, Indexer, Mla, Model, Precision, WeightFormat};
+use crate::plan::Layout;
+
+/// A share of the entries a token attends to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::cost) struct Share {
+    /// Which tokens.
+    pub(in crate::cost) reach: Reach,
+    /// Entries per token.
+    pub(in crate::cost) per: f64,
+    /// An indexer chooses: where a sequence has more tokens, every query gathers entries of its
+    /// own.
+    chosen: bool,
+}
+
+/// The attention kernel.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::cost) struct Core {
+    heads: f64,
+    qk_dim: f64,
+    v_dim: f64,
+    /// Cache bytes of an entry on the rank.
+    pub(in crate::cost) kv_bytes: f64,
+    /// Decode FLOPs per entry on the rank.
+    pub(in crate::cost) decode_flops: f64,
+    /// MLA, whose keys and values can be unfolded from the latents or stay folded.
+    latent: Option<Latent>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Latent {
+    rank: f64,
+    nope: f64,
+    rope: f64,
+    gemm: Gemm,
+}
+
+/// An indexer at work: every rank scores with all its heads.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::cost) struct Scoring {
+    pub(in crate::cost) heads: f64,
+    pub(in crate::cost) dim: f64,
+    /// Entries scored per token of context.
+    pub(in crate::cost) per: f64,
+}
+
+/// One layer on one rank.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::cost) struct AttentionShape {
+    pub(in crate::cost) core: Option<Core>,
+    pub(in crate::cost) shares: Vec<Share>,
+    pub(in crate::cost) scoring: Option<Scoring>,
+    pub(in crate::cost) recurrence: Option<Recurrence>,
+}
+
+/// A prefill chunk as attention sees it.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::cost) struct PrefillShape {
+    /// New tokens.
+    pub(in crate::cost) tokens: u64,
+    /// Tokens in the cache.
+    pub(in crate::cost) context: u64,
+}
+
+impl AttentionShape {
+    pub(in crate::cost) fn of(
+        model: &Model,
+        run: usize,
+        layout: Layout,
+        precision: Precision,
+    ) -> Self {
+        let layer = on_rank(model, run, layout);
+        let gemm = Gemm::of(model, precision, layer.kept.attention);
+        let kv = WeightFormat::plain(precision.kv);
+        let (core, indexer, ratio, recurrent) = match &layer.attention {
+            Attention::Gqa(own) => (Some(gqa(own, kv)), own.indexer, 1, None),
+            Attention::Mla(own) => (Some(mla(own, kv, gemm)), own.indexer, 1, None),
+            Attention::Compressed(own) => {
+                let core = compressed(own, kv);
+                (Some(core), own.indexer, own.ratio, None)
+            }
+            Attention::Parallel {
+                attention: own,
+                recurrent,
+            } => (Some(gqa(own, kv)), own.indexer, 1, Some(recurrent)),
+            Attention::Recurrent(own) => (None, None, 1, Some(own)),
+            Attention::Matrix | Attention::None => (None, None, 1, None),
+        };
+        // The window of compressed attention is attended to whole; what an indexer chooses is last.
+        let parts = attended(&layer.attention);
+        let last = parts.len().saturating_sub(1);
+        let shares = parts
+            .into_iter()
+            .enumerate()
+            .map(|(index, (reach, per))| Share {
+                reach,
+                per,
+                chosen: indexer.is_some() && index == last && ratio > 0,
+            })
+            .collect();
+        Self {
+            core,
+            shares,
+            scoring: scoring(indexer, ratio),
+            recurrence: recurrent.map(Recurrence::of),
+        }
+    }
+
+    /// Kernels of decode for `sequences` tokens, but for what grows with their contexts.
+    pub(in crate::cost) fn decode(&self, sequences: f64) -> Kernels {
+        let mut kernels = Kernels::new();
+        if let Some(core) = self.core {
+            kernels.push((
+                Class::Attention,
+                Operator::Decode {
+                    sequences,
+                    entries: 0.0,
+                    flops: core.decode_flops,
+                    kv_bytes: core.kv_bytes,
+                },
+            ));
+            if let Some(latent) = core.latent {
+                kernels.extend(absorption(core, latent, sequences));
+            }
+        }
+        if let Some(own) = self.scoring {
+            kernels.push((Class::Attention, own.operator(sequences, 0.0, 0.0)));
+        }
+        if let Some(own) = self.recurrence {
+            kernels.push((
+                Class::Attention,
+                Operator::Step {
+                    sequences,
+                    flops: own.step_flops,
+                    bytes: own.token_bytes,
+                    state_bytes: own.state_bytes,
+                },
+            ));
+        }
+        kernels
+    }
+
+    /// Kernels of prefill for one chunk. Called for every chunk of every step, so nothing is
+    /// allocated.
+    pub(in crate::cost) fn prefill(
+        &self,
+        chunk: PrefillShape,
+    ) -> impl Iterator<Item = (Class, Operator)> {
+        let PrefillShape { tokens, context } = chunk;
+        let (new, total) = (real(tokens), real(tokens + context));
+        let (mut pairs, mut entries, mut folded) = (0.0, 0.0, false);
+        for share in &self.shares {
+            let own = share.reach.pairs(tokens, context);
+            pairs += share.per * own;
+            // Above an indexer's choice every query gathers its own; below it all see all.
+            let gathers = share.chosen && share.reach.tokens(tokens + context) < tokens + context;
+            folded |= gathers;
+            entries += share.per
+                * if gathers {
+                    own
+                } else {
+                    share.reach.entries(tokens, context)
+                };
+        }
+        let mut kernels: [Option<(Class, Operator)>; 5] = [None; 5];
+        if let Some(core) = self.core {
+            let mut attend = |qk_dim: f64, v_dim: f64| {
+                kernels[0] = Some((
+                    Class::Attention,
+                    Operator::Prefill {
+                        tokens: new,
+                        pairs,
+                        entries,
+                        heads: core.heads,
+                        qk_dim,
+                        v_dim,
+                        kv_bytes: core.kv_bytes,
+                    },
+                ));
+            };
+            match core.latent {
+                // Sparse kernels work on the latents themselves, as decode does (FlashMLA); short
+                // prompts take the dense path (SGLang; DeepSeek-V3.2-Exp report §2).
+                Some(latent) if folded => {
+                    attend(latent.rank + latent.rope, latent.rank);
+                    let [into, out] = absorption(core, latent, new);
+                    (kernels[1], kernels[2]) = (Some(into), Some(out));
+                }
+                // Keys and values are unfolded from the latents of chunk and context.
+                Some(latent) => {
+                    attend(core.qk_dim, core.v_dim);
+                    let n = core.heads * (latent.nope + core.v_dim);
+                    let unfold = latent.gemm.linear(total, latent.rank, n);
+                    kernels[1] = Some((Class::Linear, unfold));
+                }
+                None => attend(core.qk_dim, core.v_dim),
+            }
+        }
+        if let Some(own) = self.scoring {
+            let pairs = own.per * Reach::All.pairs(tokens, context);
+            let score = own.operator(new, pairs, own.per * total);
+            kernels[3] = Some((Class::Attention, score));
+        }
+        if let Some(own) = self.recurrence {
+            kernels[4] = Some((
+                Class::Attention,
+                Operator::Scan {
+                    tokens: new,
+                    flops: own.scan_flops,
+                    bytes: own.scan_bytes,
+                    state_bytes: own.state_bytes,
+                },
+            ));
+        }
+        kernels.into_iter().flatten()
+    }
+}
+
+impl Scoring {
+    pub(in crate::cost) const fn operator(
+        self,
+        queries: f64,
+        pairs: f64,
+        entries: f64,
+    ) -> Operator {
+        Operator::Scores {
+            queries,
+            pairs,
+            entries,
+            heads: self.heads,
+            dim: self.dim,
+        }
+    }
+}
+
+fn scoring(indexer: Option<Indexer>, ratio: u64) -> Option<Scoring> {
+    let own = indexer.filter(|own| !own.shared && ratio > 0)?;
+    Some(Scoring {
+        heads: real(own.heads),
+        dim: real(own.dim),
+        per: 1.0 / real(ratio),
+    })
+}
+
+/// MLA's products per head: queries into the latent space, values out of it.
+fn absorption(core: Core, latent: Latent, tokens: f64) -> [(Class, Operator); 2] {
+    [(latent.nope, latent.rank), (latent.rank, core.v_dim)].map(|(k, n)| {
+        (
+            Class::Linear,
+            Operator::HeadProduct {
+                tokens,
+                heads: core.heads,
+                k,
+                n,
+            },
+        )
+    })
+}
+
+/// A layer that shares the cache of an earlier one reads it all the same.
+fn gqa(own: &Gqa, kv: WeightFormat) -> Core {
+    let (heads, d, v) = (real(own.heads), own.head_dim, own.value_dim());
+    Core {
+        heads,
+        qk_dim: real(d),
+        v_dim: real(v),
+        kv_bytes: kv.bytes(own.kv_heads * (d + v)).as_f64(),
+        decode_flops: 2.0 * heads * real(d + v),
+        latent: None,
+    }
+}
+
+fn mla(own: &Mla, kv: WeightFormat, gemm: Gemm) -> Core {
+    let heads = real(own.heads);
+    Core {
+        heads,
+        qk_dim: real(own.nope_dim + own.rope_dim),
+        v_dim: real(own.v_dim),
+        kv_bytes: kv.bytes(own.kv_rank + own.rope_dim).as_f64(),
+        // Absorbed: scores over latent and rotary part, values over the latent.
+        decode_flops: 2.0 * heads * real(2 * own.kv_rank + own.rope_dim),
+        latent: Some(Latent {
+            rank: real(own.kv_rank),
+            nope: real(own.nope_dim),
+            rope: real(own.rope_dim),
+            gemm,
+        }),
+    }
+}
+
+/// An entry is key and value of all heads.
+fn compressed(own: &Compressed, kv: WeightFormat) -> Core {
+    let (heads, d) = (real(own.heads), real(own.head_dim));
+    Core {
+        heads,
+        qk_dim: d,
+        v_dim: d,
+        kv_bytes: kv.bytes(own.head_dim).as_f64(),
+        decode_flops: 4.0 * heads * d,
+        latent: None,
+    }
+}

@@ -1,0 +1,91 @@
+//! Kernels of the feed-forward part: a dense MLP, routed and shared experts.
+
+use super::{Gemm, Kernels, on_rank, real, stream};
+use crate::cost::operator::{Class, Operator};
+use crate::model::{Ffn, Model, Precision};
+use crate::plan::Layout;
+
+/// Adds a dense MLP or matrix of a rank's layer.
+pub(super) fn dense(ffn: &Ffn, h: f64, gemm: Gemm, tokens: f64, kernels: &mut Kernels) {
+    match ffn {
+        Ffn::Dense {
+            intermediate,
+            gated,
+            ..
+        } => {
+            let i = real(*intermediate);
+            // Gate and up are one GEMM; the activation reads both and writes one.
+            let wide = if *gated { 2.0 } else { 1.0 };
+            kernels.push((Class::Linear, gemm.linear(tokens, h, wide * i)));
+            kernels.push(stream(tokens, (wide + 1.0) * i));
+            kernels.push((Class::Linear, gemm.linear(tokens, i, h)));
+        }
+        Ffn::Matrix => kernels.push((Class::Linear, gemm.linear(tokens, h, h))),
+        Ffn::Moe(_) | Ffn::None => {}
+    }
+}
+
+/// The experts of a MoE layer on one rank, for `lane` tokens of this lane and `all` tokens of all
+/// lanes. Expert load is balanced: every rank gets its share, and the number of distinct experts
+/// visited is what independent uniform choices give, `E · (1 − (1 − k/E)^tokens)`. Where some
+/// choices do nothing, `k` counts them and `E` in the fraction too (LongCat-Flash).
+pub(in crate::cost) fn experts(
+    model: &Model,
+    run: usize,
+    layout: Layout,
+    precision: Precision,
+    lane: f64,
+    all: f64,
+) -> Kernels {
+    let layer = on_rank(model, run, layout);
+    let (Ffn::Moe(moe), Ffn::Moe(own)) = (&model.layers[run].ffn, &layer.ffn) else {
+        return Vec::new();
+    };
+    let routed = Gemm::of(model, precision, layer.kept.routed_experts);
+    let shared = Gemm::of(model, precision, layer.kept.shared_experts);
+    let h = real(model.hidden);
+    let choices = real(moe.experts + moe.zero_experts);
+    let chance = real(moe.top_k) / choices;
+    // Real experts a token visits.
+    let k = real(moe.top_k) * (real(moe.experts) / choices);
+    let ep = f64::from(layout.ep);
+    let width = real(moe.latent.unwrap_or(model.hidden));
+    let visited = real(moe.experts) / ep * (1.0 - libm::pow(1.0 - chance, all));
+    let bytes = |bytes: f64| (Class::Experts, Operator::Elementwise { bytes });
+    let mut kernels = vec![
+        (Class::Experts, Gemm::WIDE.linear(lane, h, choices)),
+        // Softmax and top-k.
+        bytes(lane * choices * 4.0),
+        (
+            Class::Experts,
+            Operator::Experts {
+                copies: all * k / ep,
+                visited,
+                hidden: width,
+                intermediate: real(own.intermediate),
+                matrices: if moe.ungated { 2.0 } else { 3.0 },
+                gemm: routed.gemm,
+                weights: routed.weights,
+            },
+        ),
+        // Weighted sum of the visited experts' outputs.
+        bytes(all * (k / ep + 1.0) * width * 2.0),
+    ];
+    if let Some(latent) = moe.latent {
+        for (k, n) in [(h, real(latent)), (real(latent), h)] {
+            kernels.push((Class::Experts, shared.linear(lane, k, n)));
+        }
+    }
+    if own.shared_intermediate > 0 {
+        let i = real(own.shared_intermediate);
+        let wide = if moe.ungated { 1.0 } else { 2.0 };
+        for (k, n) in [(h, wide * i), (i, h)] {
+            kernels.push((Class::Experts, shared.linear(lane, k, n)));
+        }
+        if moe.shared_gate {
+            kernels.push((Class::Experts, Gemm::WIDE.linear(lane, h, 1.0)));
+            kernels.push(bytes(lane * 2.0 * h * 2.0));
+        }
+    }
+    kernels
+}
