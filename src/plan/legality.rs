@@ -384,7 +384,7 @@ pub(super) fn precision(pool: &Pool, gpu: &Gpu, findings: &mut Vec<Finding>) {
             ),
         ));
     }
-    if matches!(pool.precision.kv, Dtype::Fp4 | Dtype::Fp32) {
+    if !matches!(pool.precision.kv, Dtype::Bf16 | Dtype::Fp8 | Dtype::Int8) {
         findings.push(Finding::error(
             Place::Pool(pool.id.clone()),
             format!(

@@ -171,10 +171,12 @@ pub(super) fn precision_ui(
         pool.precision.kv,
     ];
     for (place, (words, help)) in PLACES.into_iter().enumerate() {
-        let formats: &[Dtype] = if place == 2 {
-            &[Dtype::Bf16, Dtype::Fp8, Dtype::Int8]
-        } else {
-            &[Dtype::Bf16, Dtype::Fp8, Dtype::Int8, Dtype::Fp4]
+        use Dtype::{Bf16, Fp4, Fp8, Int4, Int8, Mxfp4};
+        let formats: &[Dtype] = match place {
+            0 => &[Bf16, Fp8, Int8, Fp4, Mxfp4, Int4],
+            // INT4 weights are dequantised: no GPU here takes INT4 inputs.
+            1 => &[Bf16, Fp8, Int8, Fp4, Mxfp4],
+            _ => &[Bf16, Fp8, Int8],
         };
         let chosen = rows.field(ui, words, help, |ui| {
             crate::app::widgets::choice(

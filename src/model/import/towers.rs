@@ -72,6 +72,19 @@ fn first(section: &Fields<'_>, keys: &[&str], most: u64) -> Result<Option<u64>, 
     Ok(None)
 }
 
+/// Llama 4 states the share of patches that is left along a side.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "checked to be small and positive"
+)]
+fn unshuffled(section: &Fields<'_>) -> u64 {
+    match section.value("pixel_shuffle_ratio").and_then(Value::as_f64) {
+        Some(ratio) if (0.01..=1.0).contains(&ratio) => (1.0 / ratio).round() as u64,
+        _ => 1,
+    }
+}
+
 fn parameters(section: &Fields<'_>, out: u64) -> Result<Option<u64>, ImportError> {
     let get = |keys: &[&str]| first(section, keys, MOST_WIDE);
     let depth = first(
@@ -119,7 +132,7 @@ fn parameters(section: &Fields<'_>, out: u64) -> Result<Option<u64>, ImportError
         _ => width,
     };
     let kv = match (get(&["num_key_value_heads"])?, heads) {
-        (Some(kv), Some(heads)) if heads > 0 => attended / heads * kv,
+        (Some(kv), Some(heads)) if heads > 0 => (attended / heads).saturating_mul(kv),
         _ => attended,
     };
     let gated = matches!(section.text("hidden_act")?, Some("silu" | "swiglu"));
@@ -171,7 +184,10 @@ fn parameters(section: &Fields<'_>, out: u64) -> Result<Option<u64>, ImportError
             .fold(1_u64, u64::saturating_mul)
             .min(MOST_WIDE),
         None => {
-            let side = get(&["spatial_merge_size"])?.unwrap_or(1);
+            let side = match get(&["spatial_merge_size"])? {
+                Some(side) => side,
+                None => unshuffled(section),
+            };
             side.saturating_mul(side)
         }
     };
@@ -192,4 +208,106 @@ fn parameters(section: &Fields<'_>, out: u64) -> Result<Option<u64>, ImportError
         .fold(0_u64, |sum, part| sum.saturating_add(*part))
         .min(1_000_000_000_000_000),
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::ModelId;
+    use serde_json::{Map, json};
+
+    fn read_from(config: Value, hidden: u64) -> (Vec<Extra>, Vec<String>) {
+        let Value::Object(config) = config else {
+            panic!("an object")
+        };
+        let config: Map<String, Value> = config;
+        let id = ModelId::new("model").expect("an id");
+        let mut model = Model::of_layers(id, hidden, 1000, Vec::new());
+        let mut notes = Vec::new();
+        read(&mut model, &Fields::new(&config, ""), &mut notes).expect("readable");
+        (model.extras, notes)
+    }
+
+    /// Published: Kimi-K3's tower and projector have 447,358,976 parameters; SigLIP of Gemma 3
+    /// 417 M and its projector 6; Pixtral's encoder in Mistral Small 3.2 0.4 B; Llama 4's tower
+    /// and adapter 0.87 B; MoonViT of Kimi-K2.5 0.4 B and its projector.
+    #[test]
+    fn known_towers_are_estimated() {
+        let cases = [
+            (
+                json!({"vt_hidden_size": 1024, "vt_intermediate_size": 4096, "qkv_hidden_size": 1536,
+                    "vt_num_attention_heads": 12, "vt_num_hidden_layers": 27, "patch_size": 14,
+                    "merge_kernel_size": [2, 2], "init_pos_emb_height": 64, "init_pos_emb_width": 64}),
+                7168,
+                447.4,
+                0.002,
+            ),
+            (
+                json!({"hidden_size": 1152, "intermediate_size": 4304, "num_attention_heads": 16,
+                    "num_hidden_layers": 27, "image_size": 896, "patch_size": 14,
+                    "model_type": "siglip_vision_model"}),
+                5376,
+                423.1,
+                0.005,
+            ),
+            (
+                json!({"hidden_size": 1024, "intermediate_size": 4096, "num_attention_heads": 16,
+                    "head_dim": 64, "num_hidden_layers": 24, "hidden_act": "silu", "patch_size": 14,
+                    "image_size": 1540, "rope_theta": 10000.0}),
+                5120,
+                403.5,
+                0.02,
+            ),
+            (
+                json!({"hidden_size": 1408, "intermediate_size": 5632, "num_attention_heads": 16,
+                    "num_hidden_layers": 34, "image_size": 336, "patch_size": 14,
+                    "pixel_shuffle_ratio": 0.5, "rope_theta": 10000, "hidden_act": "gelu"}),
+                5120,
+                870.0,
+                0.01,
+            ),
+            (
+                json!({"vt_hidden_size": 1152, "vt_intermediate_size": 4304,
+                    "vt_num_attention_heads": 16, "vt_num_hidden_layers": 27, "patch_size": 14,
+                    "merge_kernel_size": [2, 2], "init_pos_emb_height": 64, "init_pos_emb_width": 64}),
+                7168,
+                470.0,
+                0.01,
+            ),
+        ];
+        for (section, hidden, millions, share) in cases {
+            let (extras, notes) = read_from(json!({"vision_config": section.clone()}), hidden);
+            assert!(notes.is_empty(), "{notes:?}");
+            assert_eq!(extras.len(), 1);
+            assert!(!extras[0].served);
+            #[expect(clippy::cast_precision_loss, reason = "a test")]
+            let found = extras[0].parameters as f64 / 1e6;
+            assert!((found / millions - 1.0).abs() < share, "{found}: {section}");
+        }
+    }
+
+    #[test]
+    fn what_a_section_does_not_say_is_said() {
+        let (extras, notes) = read_from(
+            json!({"vision_config": {"model_type": "new"}, "audio_config": {},
+                "vision_tower": "openai/clip"}),
+            4096,
+        );
+        assert!(extras.is_empty());
+        assert_eq!(notes.len(), 2, "{notes:?}");
+    }
+
+    #[test]
+    fn impossible_numbers_are_refused_by_their_key() {
+        let config = json!({"vision_config": {"depth": 1_u64 << 40, "hidden_size": 1}});
+        let Value::Object(config) = config else {
+            panic!("an object")
+        };
+        let id = ModelId::new("model").expect("an id");
+        let mut model = Model::of_layers(id, 64, 1000, Vec::new());
+        let error = read(&mut model, &Fields::new(&config, ""), &mut Vec::new())
+            .expect_err("refused")
+            .to_string();
+        assert!(error.contains("vision_config.depth"), "{error}");
+    }
 }

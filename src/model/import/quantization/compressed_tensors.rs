@@ -34,6 +34,7 @@ pub(super) fn read(
             most: 256,
         });
     }
+    let stated = names.len();
     let (mut known, mut all) = (false, None);
     for name in names {
         // A word in place of a group: a preset's name of llm-compressor.
@@ -76,6 +77,9 @@ pub(super) fn read(
         }
     }
     if !known {
+        if stated == 0 {
+            say_unknown(section, "config_groups without a group", at);
+        }
         return Ok(None);
     }
     scheme.default = all.flatten();

@@ -320,7 +320,7 @@ fn integer_or_float(section: &Fields<'_>, at: &Context<'_>) -> Result<Option<For
 }
 
 /// NF4 and FP4 in blocks of 64 with an FP32 scale, or, quantised twice, an 8-bit one and an FP32
-/// one per 256 of those (QLoRA, arXiv 2305.14314 §3); LLM.int8() with a scale per row. Either is
+/// one per 256 of those, 8.125 bits per block (QLoRA, arXiv 2305.14314 §3); LLM.int8() with a scale per row. Either is
 /// multiplied in BF16 here: LLM.int8()'s outliers are, and its kernels are no faster.
 fn bitsandbytes(section: &Fields<'_>) -> Result<Option<Format>, ImportError> {
     let set = |key: &str, other: &str| -> Result<bool, ImportError> {
@@ -335,7 +335,7 @@ fn bitsandbytes(section: &Fields<'_>) -> Result<Option<Format>, ImportError> {
     let four = Format::new(Dtype::Int4, Dtype::Bf16);
     Ok(Some(
         if section.flag("bnb_4bit_use_double_quant")? == Some(true) {
-            four.scaled(8 * 256 + 32, 64 * 256)
+            four.scaled(65, 512)
         } else {
             four.scaled(32, 64)
         },

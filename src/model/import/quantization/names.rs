@@ -126,6 +126,7 @@ impl Names {
             && self.prefixes.is_empty()
             && self.patterns.is_empty()
             && self.experts.is_empty()
+            && self.unread.is_empty()
     }
 
     /// The list, ready to be asked. A path that names single experts stands for all of them where
