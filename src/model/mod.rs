@@ -8,6 +8,8 @@ mod derive;
 mod import;
 mod library;
 mod precision;
+#[cfg(test)]
+pub(crate) mod samples;
 
 pub use arch::{Extra, Ffn, Kept, LayerRun, Model, Moe, NormKind, Quantization};
 pub use attention::{

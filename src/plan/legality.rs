@@ -8,7 +8,7 @@
 use super::finding::{Change, Finding, Place};
 use super::pool::{Layout, Pool};
 use crate::catalog::{Dtype, Gpu};
-use crate::model::{Attention, Ffn, Indexer, Model, Span};
+use crate::model::{Attention, Ffn, Gqa, Indexer, Model, Recurrent, Span};
 
 /// Largest parallel degree accepted; beyond it a number is a typing error.
 pub(super) const MAX_DEGREE: u32 = 4096;
@@ -20,12 +20,22 @@ pub(super) fn tp_is_legal(model: &Model, tp: u32) -> bool {
     let tp = u64::from(tp);
     tp > 0
         && model.layers.iter().all(|run| {
+            let gqa_divides = |gqa: &Gqa| {
+                gqa.heads.is_multiple_of(tp)
+                    && (gqa.kv_heads.is_multiple_of(tp) || tp.is_multiple_of(gqa.kv_heads))
+            };
             let attention = match &run.attention {
-                Attention::Gqa(gqa) => {
-                    gqa.heads.is_multiple_of(tp)
-                        && (gqa.kv_heads.is_multiple_of(tp) || tp.is_multiple_of(gqa.kv_heads))
+                Attention::Gqa(gqa) => gqa_divides(gqa),
+                Attention::Parallel {
+                    attention,
+                    recurrent,
+                } => gqa_divides(attention) && recurrent_divides(recurrent, tp),
+                Attention::Recurrent(own) => recurrent_divides(own, tp),
+                Attention::Compressed(own) => {
+                    own.heads.is_multiple_of(tp) && own.out_groups.is_multiple_of(tp)
                 }
-                other => other.heads().is_multiple_of(tp),
+                Attention::Mla(mla) => mla.heads.is_multiple_of(tp),
+                Attention::Matrix | Attention::None => true,
             };
             let ffn = match &run.ffn {
                 Ffn::Dense { intermediate, .. } => intermediate.is_multiple_of(tp),
@@ -34,6 +44,25 @@ pub(super) fn tp_is_legal(model: &Model, tp: u32) -> bool {
             };
             attention && ffn
         })
+}
+
+/// Whether TP divides a recurrence: its heads, and a DeltaNet's key heads too (vLLM's
+/// `qwen3_next.py` divides both); a short convolution's channels.
+fn recurrent_divides(recurrent: &Recurrent, tp: u64) -> bool {
+    match recurrent {
+        Recurrent::DeltaNet(delta) => {
+            delta.value_heads.is_multiple_of(tp) && delta.key_heads.is_multiple_of(tp)
+        }
+        Recurrent::ShortConv { width, .. } => width.is_multiple_of(tp),
+        Recurrent::RgLru { width, blocks, .. } => {
+            width.is_multiple_of(tp) && blocks.is_multiple_of(tp)
+        }
+        // Nothing is known of its inside.
+        Recurrent::Other { .. } => true,
+        Recurrent::Lightning { .. } | Recurrent::Mamba2(_) | Recurrent::Mamba1(_) => {
+            recurrent.heads().is_multiple_of(tp)
+        }
+    }
 }
 
 /// Most different windows, chunks and choices of an indexer a model's layers may have: every lane
@@ -125,6 +154,14 @@ fn tp_cause(model: &Model, tp: u32) -> String {
             }
             Attention::Mla(mla) if !mla.heads.is_multiple_of(t) => {
                 return format!("TP {tp} does not divide {} heads", mla.heads);
+            }
+            Attention::Recurrent(own) | Attention::Parallel { recurrent: own, .. }
+                if !recurrent_divides(own, t) =>
+            {
+                return format!(
+                    "TP {tp} does not divide the {} layers' heads or channels",
+                    own.kind()
+                );
             }
             _ => {}
         }
