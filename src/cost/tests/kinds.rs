@@ -192,7 +192,20 @@ fn a_sparse_layer_below_its_choice_is_full_attention_and_scoring() {
     // Short prompts: dense attention, plus the indexer's work.
     let (short, full) = (prefill(&sparse, 2048, 0), prefill(&dense, 2048, 0));
     assert!(short > full && short < 1.3 * full, "{short} {full}");
-    assert!(prefill(&sparse, 2048, 120_000) < prefill(&dense, 2048, 120_000));
+    // A long one: with all heads on a rank, as DP-attention has them, the choice pays. (TP divides
+    // the heads but not the scores, so at TP 8 it does not.)
+    let long = |plan: &Arc<Plan>| -> f64 {
+        let shape = AttentionShape::of(&plan.model, 1, Layout::SINGLE, Precision::FP8);
+        let chunk = PrefillShape {
+            tokens: 2048,
+            context: 120_000,
+        };
+        let kernels = shape.prefill(chunk);
+        kernels
+            .map(|(_, op)| Roofline.price(gpu, &op).seconds())
+            .sum()
+    };
+    assert!(long(&sparse) < 0.3 * long(&dense));
 }
 
 #[test]
@@ -286,7 +299,7 @@ fn what_is_sent_is_what_the_decode_ranks_keep() {
                     .sum();
                 // Every byte leaves and arrives: whole passes of the network.
                 assert!(
-                    (network - network.round()).abs() < 1e-9 && network >= 1.0,
+                    (network - network.round()).abs() < 1e-9 && network > 0.5,
                     "{network}"
                 );
             }
