@@ -227,8 +227,10 @@ impl StepPricer {
                 context: u64::from(chunk.context),
             };
             for kind in &self.stages[stage].kinds {
-                let kernels = kind.attention.prefill(chunk);
-                add_kernels(&mut price, &*self.fidelity, &self.gpu, kernels, kind.count);
+                kind.attention.prefill(chunk, |class, operator| {
+                    let seconds = self.fidelity.price(&self.gpu, operator).seconds();
+                    price.add(class, seconds * kind.count);
+                });
             }
         }
         if self.stages[stage].last && lane.sampled > 0 {
