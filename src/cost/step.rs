@@ -3,22 +3,23 @@
 //! Compiling a pool collects, per pipeline stage, its distinct layer kinds and how often each
 //! repeats. Layers run one after another, so a stage is a sum: kernels that depend only on the
 //! token count (looked up in a table filled as counts occur), attention of the decodes (affine in
-//! sums of what they see of their contexts), attention of each prefill chunk, the experts (by the tokens of all
-//! lanes), collectives, and the ends of the model. Lanes that share experts meet at every layer:
-//! the slowest lane's attention counts.
+//! sums of what they see of their contexts), attention of each prefill chunk, the experts (by the
+//! tokens of all lanes), collectives, and the ends of the model. Lanes that share experts meet at
+//! every layer: the slowest lane's attention counts.
+
+mod kinds;
 
 use super::collective::{CommGroup, all_gather, all_reduce, point_to_point};
 use super::layer::{
-    AttentionShape, Kernels, PrefillShape, by_tokens, embedding, expert_width, experts, head,
-    inner_reduction, real, reductions,
+    Kernels, PrefillShape, by_tokens, embedding, expert_width, experts, head, inner_reduction, real,
 };
 use super::operator::{Class, Fidelity, Operator};
-use super::reach::reaches;
 use crate::catalog::Gpu;
 use crate::cluster::{Router, Topology};
-use crate::model::{Ffn, Model, Precision};
-use crate::plan::{Layout, PlannedPool, Replica, StageRun};
+use crate::model::{Model, Precision};
+use crate::plan::{Layout, PlannedPool, Replica};
 use crate::units::ByteRate;
+use kinds::{LayerKind, kinds};
 use std::sync::Arc;
 
 /// Integer time inside a step: 10⁻¹² s.
@@ -90,39 +91,6 @@ impl StepPrice {
 )]
 fn picos(seconds: f64) -> Picos {
     (seconds * 1e12 + 0.5) as Picos
-}
-
-/// One kind of layer of a stage.
-struct LayerKind {
-    run: usize,
-    count: f64,
-    attention: AttentionShape,
-    moe: bool,
-    /// All-reduces of a hidden vector per token.
-    reductions: f64,
-    /// Seconds per entry the decodes of one layer attend to.
-    per_entry: f64,
-    /// What the entries are: index into the model's reaches (none: the whole context), entries per
-    /// token.
-    entries: Vec<(Option<usize>, f64)>,
-    /// Seconds per context token an indexer scores.
-    per_score: f64,
-}
-
-impl LayerKind {
-    /// Seconds of one layer's decode attention that grow with the contexts.
-    fn by_context(&self, lane: &LaneShape<'_>) -> f64 {
-        let sum = |slot: Option<usize>| {
-            let reached = slot.and_then(|slot| lane.reached.get(slot));
-            real(reached.copied().unwrap_or(lane.context))
-        };
-        let entries: f64 = self
-            .entries
-            .iter()
-            .map(|(slot, per)| per * sum(*slot))
-            .sum();
-        self.per_entry * entries + self.per_score * real(lane.context)
-    }
 }
 
 /// A stage: its layers and its tables.
@@ -259,8 +227,10 @@ impl StepPricer {
                 context: u64::from(chunk.context),
             };
             for kind in &self.stages[stage].kinds {
-                let kernels = kind.attention.prefill(chunk);
-                add_kernels(&mut price, &*self.fidelity, &self.gpu, kernels, kind.count);
+                kind.attention.prefill(chunk, |class, operator| {
+                    let seconds = self.fidelity.price(&self.gpu, operator).seconds();
+                    price.add(class, seconds * kind.count);
+                });
             }
         }
         if self.stages[stage].last && lane.sampled > 0 {
@@ -375,68 +345,6 @@ enum Table {
     Decode,
     Experts,
     Head,
-}
-
-fn kinds(
-    model: &Model,
-    runs: &[StageRun],
-    layout: Layout,
-    precision: Precision,
-    gpu: &Gpu,
-    fidelity: &dyn Fidelity,
-) -> Vec<LayerKind> {
-    let known = reaches(model);
-    let mut kinds: Vec<LayerKind> = Vec::new();
-    for run in runs {
-        let layer = &model.layers[run.run];
-        // Runs of equal layers count as one kind.
-        if let Some(same) = kinds.iter_mut().find(|kind| {
-            let other = &model.layers[kind.run];
-            other.attention == layer.attention
-                && other.ffn == layer.ffn
-                && other.norms == layer.norms
-                && other.kept == layer.kept
-        }) {
-            same.count += f64::from(run.count);
-            continue;
-        }
-        let attention = AttentionShape::of(model, run.run, layout, precision);
-        // Both sides of the roofline are proportional to the entries, so is their maximum.
-        let each = |operator: Operator| {
-            let one = fidelity.price(gpu, &operator);
-            one.compute.max(one.memory)
-        };
-        let per_entry = attention.core.map_or(0.0, |core| {
-            each(Operator::Decode {
-                sequences: 1.0,
-                entries: 1.0,
-                flops: core.decode_flops,
-                kv_bytes: core.kv_bytes,
-            })
-        });
-        let per_score = attention
-            .scoring
-            .map_or(0.0, |own| own.per * each(own.operator(0.0, 1.0, 1.0)));
-        let entries = attention
-            .shares
-            .iter()
-            .map(|share| {
-                let slot = known.iter().position(|reach| *reach == share.reach);
-                (slot, share.per)
-            })
-            .collect();
-        kinds.push(LayerKind {
-            run: run.run,
-            count: f64::from(run.count),
-            attention,
-            moe: matches!(layer.ffn, Ffn::Moe(_)),
-            reductions: reductions(layer),
-            per_entry,
-            entries,
-            per_score,
-        });
-    }
-    kinds
 }
 
 fn add_kernels(

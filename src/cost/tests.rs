@@ -3,12 +3,14 @@ use super::layer::{by_tokens, experts};
 use super::*;
 use crate::catalog::{Catalog, Dtype, GpuId, ModelId};
 use crate::cluster::{GpuIx, Router, unfold};
-use crate::model::{Models, Precision, layer_flops_per_token};
+use crate::model::{Models, Precision, WeightFormat, layer_flops_per_token};
 use crate::plan::{Demand, Design, Layout, Plan, compile};
 use crate::project::example;
 use crate::units::ByteRate;
 use proptest::prelude::*;
 use std::sync::Arc;
+
+mod kinds;
 
 fn rate(gb: f64) -> ByteRate {
     ByteRate::from_gb_per_s(gb)
@@ -115,6 +117,7 @@ fn a_small_decode_step_is_bound_by_reading_the_weights() {
     let lane = LaneShape {
         decodes: 1,
         context: 1024,
+        reached: &[],
         chunks: &[],
         sampled: 1,
     };
@@ -137,6 +140,7 @@ fn experts_wait_for_the_tokens_of_all_lanes() {
     let lane = |decodes: u32| LaneShape {
         decodes,
         context: u64::from(decodes) * 1000,
+        reached: &[],
         chunks: &[],
         sampled: decodes,
     };
@@ -179,7 +183,7 @@ fn four_kv_heads_at_tp_8_send_twice_the_bytes() {
             (&plan.pools[1], 0, 0),
         )
         .unwrap()
-        .bytes_per_token
+        .bytes(1)
     };
     // Qwen3-30B-A3B keeps 98,304 bytes per token in 4 heads.
     let once = bytes(&design);
@@ -210,7 +214,7 @@ fn kv_is_spread_over_the_rails_of_the_replicas() {
     .unwrap();
     // TP 4 at both ends: four rails carry a quarter each.
     let network: Vec<f64> = shape
-        .channels
+        .channels(2048)
         .iter()
         .filter(|(id, _)| plan.topology.channel(*id).class == crate::cluster::ChannelClass::Network)
         .map(|(_, share)| *share)
@@ -230,29 +234,50 @@ fn operators() -> impl Strategy<Value = Operator> {
             k,
             n,
             gemm: Dtype::Fp8,
-            weights: Dtype::Fp8
+            weights: WeightFormat::plain(Dtype::Fp8)
         }),
         (n(), 0.0f64..1e6).prop_map(|(tokens, context)| Operator::Prefill {
             tokens,
-            context,
+            pairs: tokens * (context + 0.5 * (tokens + 1.0)),
+            entries: context + tokens,
             heads: 8.0,
             qk_dim: 128.0,
             v_dim: 128.0,
             kv_bytes: 512.0
         }),
-        (1.0f64..1024.0, 0.0f64..1e8).prop_map(|(sequences, context)| Operator::Decode {
+        (1.0f64..1024.0, 0.0f64..1e8).prop_map(|(sequences, entries)| Operator::Decode {
             sequences,
-            context,
+            entries,
             flops: 4096.0,
             kv_bytes: 512.0
+        }),
+        (n(), 0.0f64..1e8, 0.0f64..1e6).prop_map(|(queries, pairs, entries)| Operator::Scores {
+            queries,
+            pairs,
+            entries,
+            heads: 64.0,
+            dim: 128.0
+        }),
+        (n(), 1.0f64..1e7).prop_map(|(sequences, state_bytes)| Operator::Step {
+            sequences,
+            flops: 1e6,
+            bytes: 1e4,
+            state_bytes
+        }),
+        (n(), 1.0f64..1e7).prop_map(|(tokens, state_bytes)| Operator::Scan {
+            tokens,
+            flops: 1e6,
+            bytes: 1e4,
+            state_bytes
         }),
         (n(), 1.0f64..256.0).prop_map(|(copies, visited)| Operator::Experts {
             copies,
             visited,
             hidden: 2048.0,
             intermediate: 768.0,
+            matrices: 3.0,
             gemm: Dtype::Bf16,
-            weights: Dtype::Bf16
+            weights: WeightFormat::plain(Dtype::Bf16)
         }),
         (0.0f64..1e10).prop_map(|bytes| Operator::Elementwise { bytes }),
     ]
@@ -280,7 +305,7 @@ proptest! {
         let mut pricer = pricer(&plan, 0);
         let mut time = |decodes: u32, context: u64, chunk: u32| {
             let chunks = [Chunk { tokens: chunk, context: 100 }];
-            let lane = LaneShape { decodes, context, chunks: if chunk > 0 { &chunks } else { &[] }, sampled: decodes };
+            let lane = LaneShape { decodes, context, reached: &[], chunks: if chunk > 0 { &chunks } else { &[] }, sampled: decodes };
             pricer.stage(0, &[lane]).total
         };
         let few = time(tokens, context, 0);

@@ -11,6 +11,8 @@ mod import;
 mod library;
 mod precision;
 mod preset;
+#[cfg(test)]
+pub(crate) mod samples;
 
 pub use arch::{Extra, Ffn, Kept, LayerRun, Model, Moe, NormKind, Quantization};
 pub use attention::{

@@ -5,10 +5,14 @@
 //! TP by KV heads, then copied), its scheduler configuration (token budget ≥ sequences; without
 //! chunked prefill the budget must hold the longest sequence), `cases.md` T15 and T17.
 
+mod running;
+
+pub(super) use running::not_run;
+
 use super::finding::{Change, Finding, Place};
 use super::pool::{Layout, Pool};
 use crate::catalog::{Dtype, Gpu};
-use crate::model::{Attention, Ffn, Indexer, Model, Span};
+use crate::model::{Attention, Ffn, Gqa, Model, Recurrent};
 
 /// Largest parallel degree accepted; beyond it a number is a typing error.
 pub(super) const MAX_DEGREE: u32 = 4096;
@@ -20,12 +24,22 @@ pub(super) fn tp_is_legal(model: &Model, tp: u32) -> bool {
     let tp = u64::from(tp);
     tp > 0
         && model.layers.iter().all(|run| {
+            let gqa_divides = |gqa: &Gqa| {
+                gqa.heads.is_multiple_of(tp)
+                    && (gqa.kv_heads.is_multiple_of(tp) || tp.is_multiple_of(gqa.kv_heads))
+            };
             let attention = match &run.attention {
-                Attention::Gqa(gqa) => {
-                    gqa.heads.is_multiple_of(tp)
-                        && (gqa.kv_heads.is_multiple_of(tp) || tp.is_multiple_of(gqa.kv_heads))
+                Attention::Gqa(gqa) => gqa_divides(gqa),
+                Attention::Parallel {
+                    attention,
+                    recurrent,
+                } => gqa_divides(attention) && recurrent_divides(recurrent, tp),
+                Attention::Recurrent(own) => recurrent_divides(own, tp),
+                Attention::Compressed(own) => {
+                    own.heads.is_multiple_of(tp) && own.out_groups.is_multiple_of(tp)
                 }
-                other => other.heads().is_multiple_of(tp),
+                Attention::Mla(mla) => mla.heads.is_multiple_of(tp),
+                Attention::Matrix | Attention::None => true,
             };
             let ffn = match &run.ffn {
                 Ffn::Dense { intermediate, .. } => intermediate.is_multiple_of(tp),
@@ -36,57 +50,22 @@ pub(super) fn tp_is_legal(model: &Model, tp: u32) -> bool {
         })
 }
 
-/// Most different windows, chunks and choices of an indexer a model's layers may have: every lane
-/// keeps sums for each. Published models have three at most.
-const MOST_SPANS: usize = 16;
-
-/// Why this version can't run a model it can import; none: it can.
-pub(super) fn not_run(model: &Model) -> Option<String> {
-    let gqa = |attention: &Attention| match attention {
-        Attention::Gqa(gqa) | Attention::Parallel { attention: gqa, .. } => Some(gqa.clone()),
-        _ => None,
-    };
-    let attentions = || model.layers.iter().filter_map(|run| gqa(&run.attention));
-    if attentions().any(|gqa| gqa.indexer.is_some() && matches!(gqa.span, Span::Chunk(_))) {
-        return Some(format!(
-            "{} has layers in which an indexer chooses inside a chunk: this version can't simulate them",
-            model.name
-        ));
-    }
-    let mut spans: Vec<u64> = model
-        .layers
-        .iter()
-        .flat_map(|run| layer_spans(&run.attention))
-        .collect();
-    spans.sort_unstable();
-    spans.dedup();
-    (spans.len() > MOST_SPANS).then(|| {
-        format!(
-            "{} has layers of {} different spans: this version simulates up to {MOST_SPANS}",
-            model.name,
-            spans.len()
-        )
-    })
-}
-
-/// Lengths at which what a layer sees stops growing.
-fn layer_spans(attention: &Attention) -> Vec<u64> {
-    let chosen = |indexer: &Option<Indexer>, ratio: u64| {
-        indexer.map(|own| own.top_k.saturating_mul(ratio.max(1)))
-    };
-    match attention {
-        Attention::Gqa(own) | Attention::Parallel { attention: own, .. } => {
-            [own.span.cap(), chosen(&own.indexer, 1)]
-                .into_iter()
-                .flatten()
-                .collect()
+/// Whether TP divides a recurrence: its heads, and a DeltaNet's key heads too (vLLM's
+/// `qwen3_next.py` divides both); a short convolution's channels.
+fn recurrent_divides(recurrent: &Recurrent, tp: u64) -> bool {
+    match recurrent {
+        Recurrent::DeltaNet(delta) => {
+            delta.value_heads.is_multiple_of(tp) && delta.key_heads.is_multiple_of(tp)
         }
-        Attention::Mla(own) => chosen(&own.indexer, 1).into_iter().collect(),
-        Attention::Compressed(own) => [Some(own.window), chosen(&own.indexer, own.ratio)]
-            .into_iter()
-            .flatten()
-            .collect(),
-        Attention::Recurrent(_) | Attention::Matrix | Attention::None => Vec::new(),
+        Recurrent::ShortConv { width, .. } => width.is_multiple_of(tp),
+        Recurrent::RgLru { width, blocks, .. } => {
+            width.is_multiple_of(tp) && blocks.is_multiple_of(tp)
+        }
+        // Nothing is known of its inside.
+        Recurrent::Other { .. } => true,
+        Recurrent::Lightning { .. } | Recurrent::Mamba2(_) | Recurrent::Mamba1(_) => {
+            recurrent.heads().is_multiple_of(tp)
+        }
     }
 }
 
@@ -125,6 +104,14 @@ fn tp_cause(model: &Model, tp: u32) -> String {
             }
             Attention::Mla(mla) if !mla.heads.is_multiple_of(t) => {
                 return format!("TP {tp} does not divide {} heads", mla.heads);
+            }
+            Attention::Recurrent(own) | Attention::Parallel { recurrent: own, .. }
+                if !recurrent_divides(own, t) =>
+            {
+                return format!(
+                    "TP {tp} does not divide the {} layers' heads or channels",
+                    own.kind()
+                );
             }
             _ => {}
         }

@@ -243,7 +243,11 @@ pub(super) fn budget(model: &Model, pool: &Pool, gpu: &Gpu, layout: Layout) -> M
         )
     });
     let mut fullest = budgets
-        .min_by_key(|budget| (budget.blocks, std::cmp::Reverse(budget.shortfall)))
+        .min_by_key(|budget| {
+            // A stage of recurrent layers alone has no blocks, but room for any length.
+            let room = (budget.kv_tokens, budget.blocks);
+            (room, std::cmp::Reverse(budget.shortfall))
+        })
         .unwrap_or_else(|| {
             one_stage(
                 model,

@@ -15,12 +15,15 @@
 //! joins at step `j` with `b` tokens cached needs one at steps `s` with `s ≡ j − b` modulo the
 //! block size. A cohort is one of the pipeline's micro-batches; without a pipeline there is one.
 
+mod batch;
 mod cohort;
 mod reached;
 
+pub(super) use batch::Batch;
+
 use super::queue::Nanos;
 use super::request::{Arena, NONE, ReqId};
-use crate::cost::{Chunk, LaneShape, Reach};
+use crate::cost::Reach;
 use crate::plan::SequenceKv;
 use cohort::Cohort;
 use std::cmp::Reverse;
@@ -38,38 +41,6 @@ pub(super) struct Settings {
     pub(super) capacity: u64,
     /// What a sequence takes of it.
     pub(super) kv: Rc<SequenceKv>,
-}
-
-/// What a lane does in one step; buffers are used again.
-#[derive(Debug, Default)]
-pub(super) struct Batch {
-    pub(super) step: u64,
-    pub(super) decodes: u32,
-    pub(super) context: u64,
-    /// Sums of what the decodes see, by each of the model's reaches.
-    pub(super) reached: Vec<u64>,
-    pub(super) chunks: Vec<Chunk>,
-    /// Requests of `chunks`, in the same order.
-    pub(super) prefills: Vec<ReqId>,
-    /// Prompts that end in this step.
-    pub(super) ends: u32,
-}
-
-impl Batch {
-    pub(super) fn is_empty(&self) -> bool {
-        self.decodes == 0 && self.chunks.is_empty()
-    }
-
-    /// As it is priced.
-    pub(super) fn shape(&self) -> LaneShape<'_> {
-        LaneShape {
-            decodes: self.decodes,
-            context: self.context,
-            reached: &self.reached,
-            chunks: &self.chunks,
-            sampled: self.decodes + self.ends,
-        }
-    }
 }
 
 /// One scheduler.
@@ -461,35 +432,5 @@ impl Lane {
     /// Gives back the memory of a request whose KV has left.
     pub(super) fn release(&mut self, tokens: u32) {
         self.free += self.bytes_for(u64::from(tokens));
-    }
-}
-
-impl Batch {
-    fn clear(&mut self, step: u64) {
-        self.step = step;
-        self.decodes = 0;
-        self.context = 0;
-        self.reached.clear();
-        self.chunks.clear();
-        self.prefills.clear();
-        self.ends = 0;
-    }
-
-    fn set_decodes(&mut self, cohort: &Cohort) {
-        self.decodes = cohort.decodes;
-        self.context = cohort.context();
-        self.reached.clear();
-        let sums = cohort.reached.iter().map(|sum| sum.sum(cohort.step));
-        self.reached.extend(sums);
-    }
-
-    fn push(&mut self, requests: &Arena, id: ReqId, tokens: u32) {
-        let request = &requests[id];
-        self.chunks.push(Chunk {
-            tokens,
-            context: request.computed,
-        });
-        self.prefills.push(id);
-        self.ends += u32::from(request.computed + tokens == request.base);
     }
 }

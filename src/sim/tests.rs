@@ -11,6 +11,8 @@ use proptest::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+mod kinds;
+
 /// The worked example's design: 0 is 1P1D, 1 is co-located.
 fn design(index: usize) -> Design {
     example("pdd-vs-colocated")
@@ -101,6 +103,7 @@ fn one_request_takes_exactly_the_sum_of_its_steps() {
             ns(LaneShape {
                 decodes: 1,
                 context,
+                reached: &[],
                 chunks: &[],
                 sampled: 1,
             })

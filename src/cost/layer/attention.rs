@@ -127,7 +127,7 @@ impl AttentionShape {
                 },
             ));
             if let Some(latent) = core.latent {
-                kernels.extend(absorption(core, latent, sequences));
+                kernels.extend(absorption(&core, latent, sequences));
             }
         }
         if let Some(own) = self.scoring {
@@ -147,79 +147,81 @@ impl AttentionShape {
         kernels
     }
 
-    /// Kernels of prefill for one chunk. Called for every chunk of every step, so nothing is
-    /// allocated.
+    /// Kernels of prefill for one chunk, one after the other. Called for every chunk of every step,
+    /// so nothing is allocated.
     pub(in crate::cost) fn prefill(
         &self,
         chunk: PrefillShape,
-    ) -> impl Iterator<Item = (Class, Operator)> {
+        mut each: impl FnMut(Class, &Operator),
+    ) {
         let PrefillShape { tokens, context } = chunk;
         let (new, total) = (real(tokens), real(tokens + context));
+        if let Some(core) = &self.core {
+            self.attend(core, chunk, &mut each);
+        }
+        if let Some(own) = self.scoring {
+            let pairs = own.per * Reach::All.pairs(tokens, context);
+            let scores = own.operator(new, pairs, own.per * total);
+            each(Class::Attention, &scores);
+        }
+        if let Some(own) = self.recurrence {
+            let scan = Operator::Scan {
+                tokens: new,
+                flops: own.scan_flops,
+                bytes: own.scan_bytes,
+                state_bytes: own.state_bytes,
+            };
+            each(Class::Attention, &scan);
+        }
+    }
+
+    fn attend(&self, core: &Core, chunk: PrefillShape, each: &mut impl FnMut(Class, &Operator)) {
+        let PrefillShape { tokens, context } = chunk;
+        let total = tokens + context;
         let (mut pairs, mut entries, mut folded) = (0.0, 0.0, false);
         for share in &self.shares {
             let own = share.reach.pairs(tokens, context);
             pairs += share.per * own;
             // Above an indexer's choice every query gathers its own; below it all see all.
-            let gathers = share.chosen && share.reach.tokens(tokens + context) < tokens + context;
+            let gathers = share.chosen && share.reach.tokens(total) < total;
             folded |= gathers;
-            entries += share.per
-                * if gathers {
-                    own
-                } else {
-                    share.reach.entries(tokens, context)
-                };
-        }
-        let mut kernels: [Option<(Class, Operator)>; 5] = [None; 5];
-        if let Some(core) = self.core {
-            let mut attend = |qk_dim: f64, v_dim: f64| {
-                kernels[0] = Some((
-                    Class::Attention,
-                    Operator::Prefill {
-                        tokens: new,
-                        pairs,
-                        entries,
-                        heads: core.heads,
-                        qk_dim,
-                        v_dim,
-                        kv_bytes: core.kv_bytes,
-                    },
-                ));
+            let read = if gathers {
+                own
+            } else {
+                share.reach.entries(tokens, context)
             };
-            match core.latent {
-                // Sparse kernels work on the latents themselves, as decode does (FlashMLA); short
-                // prompts take the dense path (SGLang; DeepSeek-V3.2-Exp report §2).
-                Some(latent) if folded => {
-                    attend(latent.rank + latent.rope, latent.rank);
-                    let [into, out] = absorption(core, latent, new);
-                    (kernels[1], kernels[2]) = (Some(into), Some(out));
+            entries += share.per * read;
+        }
+        let mut core_of = |qk_dim: f64, v_dim: f64| {
+            let attend = Operator::Prefill {
+                tokens: real(tokens),
+                pairs,
+                entries,
+                heads: core.heads,
+                qk_dim,
+                v_dim,
+                kv_bytes: core.kv_bytes,
+            };
+            each(Class::Attention, &attend);
+        };
+        match core.latent {
+            // Sparse kernels work on the latents themselves, as decode does (FlashMLA); short
+            // prompts take the dense path (SGLang; DeepSeek-V3.2-Exp report §2).
+            Some(latent) if folded => {
+                core_of(latent.rank + latent.rope, latent.rank);
+                for (class, product) in absorption(core, latent, real(tokens)) {
+                    each(class, &product);
                 }
-                // Keys and values are unfolded from the latents of chunk and context.
-                Some(latent) => {
-                    attend(core.qk_dim, core.v_dim);
-                    let n = core.heads * (latent.nope + core.v_dim);
-                    let unfold = latent.gemm.linear(total, latent.rank, n);
-                    kernels[1] = Some((Class::Linear, unfold));
-                }
-                None => attend(core.qk_dim, core.v_dim),
             }
+            // Keys and values are unfolded from the latents of chunk and context.
+            Some(latent) => {
+                core_of(core.qk_dim, core.v_dim);
+                let n = core.heads * (latent.nope + core.v_dim);
+                let unfold = latent.gemm.linear(real(total), latent.rank, n);
+                each(Class::Linear, &unfold);
+            }
+            None => core_of(core.qk_dim, core.v_dim),
         }
-        if let Some(own) = self.scoring {
-            let pairs = own.per * Reach::All.pairs(tokens, context);
-            let score = own.operator(new, pairs, own.per * total);
-            kernels[3] = Some((Class::Attention, score));
-        }
-        if let Some(own) = self.recurrence {
-            kernels[4] = Some((
-                Class::Attention,
-                Operator::Scan {
-                    tokens: new,
-                    flops: own.scan_flops,
-                    bytes: own.scan_bytes,
-                    state_bytes: own.state_bytes,
-                },
-            ));
-        }
-        kernels.into_iter().flatten()
     }
 }
 
@@ -250,7 +252,7 @@ fn scoring(indexer: Option<Indexer>, ratio: u64) -> Option<Scoring> {
 }
 
 /// MLA's products per head: queries into the latent space, values out of it.
-fn absorption(core: Core, latent: Latent, tokens: f64) -> [(Class, Operator); 2] {
+fn absorption(core: &Core, latent: Latent, tokens: f64) -> [(Class, Operator); 2] {
     [(latent.nope, latent.rank), (latent.rank, core.v_dim)].map(|(k, n)| {
         (
             Class::Linear,

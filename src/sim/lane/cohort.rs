@@ -72,7 +72,9 @@ impl Cohort {
     /// Bytes the decodes take in the next step.
     pub(super) fn bytes_due(&self) -> u64 {
         let each = self.due.iter();
-        each.map(|(bytes, due)| bytes * due.at(self.step)).sum()
+        each.fold(0, |sum: u64, (bytes, due)| {
+            sum.saturating_add(bytes.saturating_mul(due.at(self.step)))
+        })
     }
 
     /// The step has ended: the next one is one on.

@@ -231,6 +231,9 @@ impl BlockDue {
 
     /// The next step is `now`, one on.
     pub(super) fn advance(&mut self, now: u64) {
+        if self.cap.is_none() {
+            return;
+        }
         while let Some(entry) = self.filled.0.first_entry() {
             if *entry.key() > now {
                 break;
