@@ -110,8 +110,8 @@ pub(super) fn run(args: &CostTableArgs) -> Result<(), Failure> {
         pipeline,
     )
     .map_err(|e| Failure::usage(&e))?;
-    let parts =
-        Parts::of(&table, split, args.tokens.map(f64::from)).map_err(|e| Failure::usage(&e))?;
+    let parts = Parts::of(&table, split, args.tokens.map(f64::from), !args.json)
+        .map_err(|e| Failure::usage(&e))?;
     if args.csv {
         print!("{}", parts.costs.to_csv().map_err(|e| Failure::usage(&e))?);
     } else if args.json {
@@ -141,13 +141,14 @@ impl Parts {
         table: &CostTable,
         split: (u32, u32),
         tokens: Option<f64>,
+        cheapest: bool,
     ) -> Result<Self, crate::report::ReportError> {
         Ok(Self {
             costs: cost_table(table)?,
             best: best_table(table)?,
             intensity: intensity_table(table)?,
             floors: floor_table(table)?,
-            network: network_table(table, split, tokens)?,
+            network: network_table(table, split, tokens, cheapest)?,
         })
     }
 }
