@@ -60,7 +60,7 @@ pub(super) fn numbers_ui(
         .id_salt(salt)
         .auto_shrink([false, false])
         .show(ui, |ui| {
-            ui.spacing_mut().item_spacing.x = 6.0;
+            ui.spacing_mut().item_spacing = egui::vec2(6.0, 1.0);
             let least: f32 = heads.iter().map(|(_, _, width)| width + 6.0).sum();
             let spare = (ui.available_width() - 10.0 - least).max(0.0);
             #[expect(clippy::cast_precision_loss, reason = "a dozen columns")]
@@ -68,6 +68,8 @@ pub(super) fn numbers_ui(
             let mut table = TableBuilder::new(ui)
                 .id_salt(salt)
                 .striped(true)
+                // As low as the panel is: a table is no reason to make it higher.
+                .min_scrolled_height(0.0)
                 .cell_layout(Layout::right_to_left(Align::Center))
                 .auto_shrink([false, false]);
             for (_, _, width) in heads {

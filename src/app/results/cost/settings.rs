@@ -78,7 +78,7 @@ fn prices_ui(ui: &mut Ui, view: &mut CostView, shown: &Shown<'_>, answer: Option
     };
     for hardware in &answer.table.hardware {
         ui.horizontal_top(|ui| {
-            let name = vec2(ui.available_width() - 84.0, 26.0);
+            let name = vec2(ui.available_width() - 92.0, 26.0);
             let layout = egui::Layout::left_to_right(egui::Align::Center);
             let label = ui
                 .allocate_ui_with_layout(name, layout, |ui| {
