@@ -348,7 +348,7 @@ fn the_cost_page_shows_the_librarys_numbers() {
     );
 
     // Every view draws.
-    for page in ["Against context", "Roofline", "Sparsity", "AFD network"] {
+    for page in ["Against context", "Roofline", "Sparsity", "Network"] {
         let at = window.harness.get_by_role_and_label(Access::Tab, page);
         let at = at.rect().center();
         window.click(at);

@@ -32,13 +32,23 @@ pub(super) fn legend_ui(ui: &mut Ui, theme: &Theme, figure: &Figure) {
             }
             named.push(&series.name);
             let color = on_screen(theme, series.color);
-            let (rect, _) = ui.allocate_exact_size(vec2(26.0, 14.0), Sense::hover());
-            let ends = [rect.left_center(), rect.right_center()];
-            dashed(ui.painter(), &ends, series.dash, Stroke::new(1.8, color));
-            ui.painter()
-                .add(marker(series.marker, rect.center(), 3.5, color, None));
-            ui.label(&series.name);
-            ui.add_space(10.0);
+            let words = RichText::new(&series.name);
+            let font = egui::TextStyle::Body.resolve(ui.style());
+            let galley = ui
+                .painter()
+                .layout_no_wrap(series.name.clone(), font, theme.text);
+            // As one piece, so that a name never leaves its sign on the row before.
+            let size = vec2(26.0 + 4.0 + galley.size().x + 10.0, 18.0);
+            let layout = egui::Layout::left_to_right(egui::Align::Center);
+            ui.allocate_ui_with_layout(size, layout, |ui| {
+                ui.set_min_size(size);
+                let (rect, _) = ui.allocate_exact_size(vec2(26.0, 14.0), Sense::hover());
+                let ends = [rect.left_center(), rect.right_center()];
+                dashed(ui.painter(), &ends, series.dash, Stroke::new(1.8, color));
+                ui.painter()
+                    .add(marker(series.marker, rect.center(), 3.5, color, None));
+                ui.label(words);
+            });
         }
     });
 }
@@ -287,7 +297,11 @@ impl Drawing<'_> {
                             let Some(y) = self.y.map(*at) else { continue };
                             let y = self.transform.position_from_point_y(y);
                             let ends = [Pos2::new(frame.left(), y), Pos2::new(frame.right(), y)];
-                            (ends, Align2::LEFT_BOTTOM, vec2(6.0, -2.0))
+                            if y - frame.top() > 16.0 {
+                                (ends, Align2::LEFT_BOTTOM, vec2(6.0, -2.0))
+                            } else {
+                                (ends, Align2::LEFT_TOP, vec2(6.0, 2.0))
+                            }
                         }
                     };
                     let stroke = Stroke::new(1.2, color);

@@ -54,15 +54,20 @@ impl Page {
             Self::Context => "Against context",
             Self::Roofline => "Roofline",
             Self::Sparsity => "Sparsity",
-            Self::Network => "AFD network",
+            Self::Network => "Network",
         }
+    }
+
+    /// It has a plot and numbers of its own.
+    const fn has_both(self) -> bool {
+        matches!(self, Self::Roofline | Self::Sparsity | Self::Network)
     }
 
     /// The formula, and what it leaves out.
     const fn caption(self) -> &'static str {
         match self {
             Self::Costs | Self::Context => {
-                "$ per million tokens decoded = max(core FLOPs · U_flop, KV bytes · U_byte) + linear FLOPs · U_flop + FFN FLOPs · U_flop; U = price / 3600 / peak. A floor: batches large, network free (Step-3, arXiv 2507.19427)."
+                "$ per million tokens = max(core · U_flop, KV · U_byte) + (linears + FFN) · U_flop; U = price / 3600 / peak. A floor: large batches, free network (Step-3, arXiv 2507.19427)."
             }
             Self::Roofline => {
                 "Attention’s FLOPs per byte of KV read. Left of a GPU’s bend it waits for memory, right of it for its units; near the bend it pays for nothing it does not use."
@@ -121,6 +126,8 @@ impl Default for Asked {
 #[derive(Debug, Clone, Default)]
 pub struct CostView {
     page: Page,
+    /// Numbers in place of the plot, where there is no room for both.
+    numbers: bool,
     asked: Asked,
     /// The text of the contexts can't be read.
     context_error: Option<String>,

@@ -6,7 +6,7 @@ use crate::app::results::figure::{legend_ui, panel_ui};
 use crate::app::results::plot::short;
 use crate::app::results::{Shown, empty_ui};
 use crate::app::theme::{Theme, space};
-use crate::app::widgets::number_field;
+use crate::app::widgets::count_field;
 use crate::report::Figure;
 use crate::study::theory::{CostTable, DecodeCost, ModelCosts, Split, SplitTraffic, micro_batch};
 use eframe::egui::{self, Button, Color32, Label, RichText, Stroke, Ui, vec2};
@@ -20,9 +20,10 @@ const GAP: f32 = 14.0;
 
 pub(super) fn pages_ui(ui: &mut Ui, view: &mut CostView, shown: &Shown<'_>, answer: &Answer) {
     let theme = shown.theme();
+    let wide = ui.available_width() >= WIDE;
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing = vec2(1.0, 2.0);
-        ui.spacing_mut().button_padding.x = 8.0;
+        ui.spacing_mut().button_padding.x = if wide { 8.0 } else { 6.0 };
         for page in Page::ALL {
             if choice_ui(ui, theme, page.name(), view.page == page) {
                 view.page = page;
@@ -31,23 +32,39 @@ pub(super) fn pages_ui(ui: &mut Ui, view: &mut CostView, shown: &Shown<'_>, answ
         if view.page == Page::Network {
             split_ui(ui, view, theme);
         }
+        if !wide && view.page.has_both() {
+            ui.add_space(space::S);
+            let words = if view.numbers { "Plot" } else { "Numbers" };
+            let text = RichText::new(words).color(theme.accent);
+            if ui.add(Button::new(text).frame(false)).clicked() {
+                view.numbers = !view.numbers;
+            }
+        }
     });
     let caption = caption_height(ui, theme, view.page);
     let size = vec2(ui.available_width(), ui.available_height() - caption - 8.0);
+    let (page, numbers) = (view.page, view.numbers);
+    let (table, figure) = (&answer.table, answer.figure(page));
     ui.allocate_ui(size, |ui| {
         ui.set_min_size(size);
-        match view.page {
-            Page::Costs => costs_ui(ui, theme, &answer.table),
-            Page::Context => plots_ui(ui, theme, answer.figure(Page::Context)),
-            Page::Roofline => beside_ui(ui, theme, answer, Page::Roofline, |ui| {
-                intensities_ui(ui, theme, &answer.table);
-            }),
-            Page::Sparsity => beside_ui(ui, theme, answer, Page::Sparsity, |ui| {
-                floors_ui(ui, theme, &answer.table);
-            }),
-            Page::Network => beside_ui(ui, theme, answer, Page::Network, |ui| {
-                network_ui(ui, theme, &answer.table, view.asked.split);
-            }),
+        match page {
+            Page::Costs => costs_ui(ui, theme, table),
+            Page::Context => plots_ui(ui, theme, figure),
+            Page::Roofline => {
+                beside_ui(ui, theme, figure, numbers, |ui| {
+                    intensities_ui(ui, theme, table);
+                });
+            }
+            Page::Sparsity => {
+                beside_ui(ui, theme, figure, numbers, |ui| {
+                    floors_ui(ui, theme, table);
+                });
+            }
+            Page::Network => {
+                beside_ui(ui, theme, figure, numbers, |ui| {
+                    network_ui(ui, theme, table, view.asked.split);
+                });
+            }
         }
     });
     let words = RichText::new(view.page.caption()).small();
@@ -76,26 +93,21 @@ fn choice_ui(ui: &mut Ui, theme: &Theme, words: &str, on: bool) -> bool {
     response.clicked()
 }
 
+/// The instances of the split, `2 A 2 F`.
 fn split_ui(ui: &mut Ui, view: &mut CostView, theme: &Theme) {
-    ui.add_space(space::M);
-    let (mut a, mut f) = view.asked.split;
-    for (count, word) in [(&mut a, "attention"), (&mut f, "FFN")] {
-        let field = vec2(44.0, ui.spacing().interact_size.y);
+    ui.add_space(space::S);
+    let (a, f) = &mut view.asked.split;
+    for (count, letter, word) in [(a, "A", "attention"), (f, "F", "FFN")] {
+        let field = vec2(40.0, ui.spacing().interact_size.y);
         ui.allocate_ui(field, |ui| {
-            let (value, response) = number_field(ui, f64::from(*count), 1.0..=999.0, 0.05, "");
+            let (value, response) = count_field(ui, u64::from(*count), 1..=999);
             response.on_hover_text(format!("{word} instances of the split"));
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "within the range of the field"
-            )]
-            if let Some(value) = value {
-                *count = value.round() as u32;
+            if let Some(value) = value.and_then(|value| u32::try_from(value).ok()) {
+                *count = value;
             }
         });
-        ui.label(RichText::new(format!(" {word} ")).color(theme.text_muted));
+        ui.label(RichText::new(format!(" {letter} ")).color(theme.text_muted));
     }
-    view.asked.split = (a, f);
 }
 
 /// Panels of a figure side by side, as many as there is room for.
@@ -128,22 +140,21 @@ fn plots_ui(ui: &mut Ui, theme: &Theme, figure: Option<&Figure>) {
     });
 }
 
-/// A plot and its numbers: side by side where there is room, else the numbers below on a third.
+/// A plot and its numbers side by side; where there is no room for both, the one chosen.
 fn beside_ui(
     ui: &mut Ui,
     theme: &Theme,
-    answer: &Answer,
-    page: Page,
+    figure: Option<&Figure>,
+    only_numbers: bool,
     numbers: impl FnOnce(&mut Ui),
 ) {
     let room = ui.available_size();
     if room.x < WIDE {
-        let plot = vec2(room.x, (room.y * 0.6).max(150.0));
-        ui.allocate_ui(plot, |ui| {
-            ui.set_min_size(plot);
-            plots_ui(ui, theme, answer.figure(page));
-        });
-        numbers(ui);
+        if only_numbers {
+            numbers(ui);
+        } else {
+            plots_ui(ui, theme, figure);
+        }
         return;
     }
     ui.horizontal_top(|ui| {
@@ -159,7 +170,7 @@ fn beside_ui(
         ui.allocate_ui(right, |ui| {
             ui.vertical(|ui| {
                 ui.set_width(right.x);
-                plots_ui(ui, theme, answer.figure(page));
+                plots_ui(ui, theme, figure);
             });
         });
     });
