@@ -133,7 +133,7 @@ impl UiCommand {
             Self::Save => "Write the project to its file",
             Self::SaveAs => "Write the project to another file",
             Self::ImportModel => "Read a Hugging Face config.json into this design",
-            Self::ExportPlot => "Write the curves as PNG, SVG and CSV",
+            Self::ExportPlot => "Write what is plotted as PNG, SVG and CSV",
             Self::Quit => "Close the window",
             Self::Undo => "Take the last change back",
             Self::Redo => "Make the change again",

@@ -242,6 +242,9 @@ impl App {
         let name = crate::catalog::slug(&self.project().name);
         match purpose {
             Purpose::Save => format!("{name}.{EXTENSION}"),
+            Purpose::Export if self.view.results.tab == super::results::ResultsTab::Cost => {
+                format!("{name}-cost")
+            }
             Purpose::Export => format!("{name}-curve"),
             Purpose::Open | Purpose::Model | Purpose::Trace => String::new(),
         }

@@ -238,6 +238,12 @@ impl App {
         (current && freshness == Freshness::Fine && !points.is_empty()).then_some(points)
     }
 
+    /// The cost page's table, once the page was opened.
+    #[must_use]
+    pub fn cost_table(&self) -> Option<&crate::study::theory::CostTable> {
+        self.view.results.cost.table()
+    }
+
     /// Its place among the tabs.
     fn design_index(&self) -> usize {
         let designs = &self.history.project().designs;

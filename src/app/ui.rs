@@ -146,9 +146,13 @@ impl App {
         }
     }
 
-    /// The curves as a figure and a table; none: nothing was simulated.
+    /// What is in view as a figure and a table, the curves unless it is the cost page; none: nothing
+    /// was simulated.
     pub(super) fn export_data(&self) -> Option<(crate::report::Figure, crate::report::Table)> {
         use crate::report::{CurveLook, CurveSeries, LoadKind, curve_figure, load_value};
+        if self.view.results.tab == super::results::ResultsTab::Cost {
+            return self.view.results.cost.export();
+        }
         let project = self.history.project();
         let series: Vec<CurveSeries> = project
             .designs

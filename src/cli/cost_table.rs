@@ -110,14 +110,14 @@ pub(super) fn run(args: &CostTableArgs) -> Result<(), Failure> {
         pipeline,
     )
     .map_err(|e| Failure::usage(&e))?;
-    let parts =
-        Parts::of(&table, split, args.tokens.map(f64::from)).map_err(|e| Failure::usage(&e))?;
+    let parts = Parts::of(&table, split, args.tokens.map(f64::from), !args.json)
+        .map_err(|e| Failure::usage(&e))?;
     if args.csv {
-        print!("{}", parts.costs.to_csv().map_err(|e| Failure::usage(&e))?);
+        print::out(&parts.costs.to_csv().map_err(|e| Failure::usage(&e))?);
     } else if args.json {
-        println!("{:#}", to_json(&table, &parts));
+        print::out(&format!("{:#}\n", to_json(&table, &parts)));
     } else {
-        print_table(&table, &parts, split);
+        print::out(&as_text(&table, &parts, split));
     }
     if let Some(path) = &args.out {
         let swept = sweep(&models, hardware, &args.context, terms, pipeline)
@@ -141,13 +141,14 @@ impl Parts {
         table: &CostTable,
         split: (u32, u32),
         tokens: Option<f64>,
+        cheapest: bool,
     ) -> Result<Self, crate::report::ReportError> {
         Ok(Self {
             costs: cost_table(table)?,
             best: best_table(table)?,
             intensity: intensity_table(table)?,
             floors: floor_table(table)?,
-            network: network_table(table, split, tokens)?,
+            network: network_table(table, split, tokens, cheapest)?,
         })
     }
 }
@@ -265,33 +266,44 @@ fn split(text: &str) -> Result<(u32, u32), Failure> {
     }
 }
 
-fn print_table(table: &CostTable, parts: &Parts, split: (u32, u32)) {
-    println!(
-        "Decode cost, $ per million tokens ({} KV, {} GEMMs where the GPU has them, FLOPs counted as {})",
-        table.terms.kv.name(),
-        table.terms.gemm.name(),
-        table.terms.convention.name()
-    );
-    println!(
-        "attention = max(core FLOPs · U_flop, KV bytes · U_byte) + linears · U_flop; U = price / 3600 / peak\n"
-    );
-    print!("{}", narrow(table).to_text());
-    println!("\nCheapest deployment, attention and FFN each on its own GPU type (AFD)\n");
-    print!("{}", parts.best.to_text());
-    println!(
-        "\nArithmetic intensity of attention, FLOP per byte of KV, and what bounds it on each GPU (its roofline bends at)\n"
-    );
-    print!("{}", parts.intensity.to_text());
-    println!(
-        "\nSmallest MoE sparsity the NICs of a server allow: S ≥ H · FLOPs · L / (Net · BW · {:.1} ms)\n",
-        table.pipeline.stage().get() * 1e3 * 2.0 / 3.0
-    );
-    print!("{}", parts.floors.to_text());
-    println!(
-        "\nNetwork of {}A{}F: TPOT {} in {} stages, FP8 there, BF16 back\n",
-        split.0, split.1, table.pipeline.tpot, table.pipeline.stages
-    );
-    print!("{}", parts.network.to_text());
+fn as_text(table: &CostTable, parts: &Parts, (attention, ffn): (u32, u32)) -> String {
+    let terms = table.terms;
+    let sections = [
+        (
+            format!(
+                "Decode cost, $ per million tokens ({} KV, {} GEMMs where the GPU has them, FLOPs counted as {})\n\
+                 attention = max(core FLOPs · U_flop, KV bytes · U_byte) + linears · U_flop; U = price / 3600 / peak",
+                terms.kv.name(),
+                terms.gemm.name(),
+                terms.convention.name()
+            ),
+            narrow(table).to_text(),
+        ),
+        (
+            "Cheapest deployment, attention and FFN each on its own GPU type (AFD)".to_owned(),
+            parts.best.to_text(),
+        ),
+        (
+            "Arithmetic intensity of attention, FLOP per byte of KV, and what bounds it on each GPU (whose roofline bends at)".to_owned(),
+            parts.intensity.to_text(),
+        ),
+        (
+            format!(
+                "Smallest MoE sparsity the NICs of a server allow: S ≥ H · FLOPs · L / (Net · BW · {:.1} ms)",
+                table.pipeline.stage().get() * 1e3 * 2.0 / 3.0
+            ),
+            parts.floors.to_text(),
+        ),
+        (
+            format!(
+                "Network of {attention}A{ffn}F, attention where it is cheapest: TPOT {} in {} stages, FP8 there, BF16 back",
+                table.pipeline.tpot, table.pipeline.stages
+            ),
+            parts.network.to_text(),
+        ),
+    ];
+    let text = sections.map(|(heading, table)| format!("{heading}\n\n{table}"));
+    text.join("\n")
 }
 
 /// Model × GPU, contexts side by side; three decimals as the paper prints them.
@@ -309,7 +321,7 @@ fn narrow(table: &CostTable) -> Table {
     let mut out = Table::new(heads);
     for model in &table.models {
         for (at, gpu) in table.hardware.iter().enumerate() {
-            let of = |value: f64| Cell::Text(format!("{value:>9.3}"));
+            let of = |value: f64| Cell::Text(format!("{value:.3}"));
             let costs = || model.costs.iter().map(move |costs| costs[at]);
             let mut row: Vec<Cell> = vec![model.name.clone().into(), gpu.name.clone().into()];
             row.extend(costs().map(|cost| of(cost.attention().get())));

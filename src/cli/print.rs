@@ -12,6 +12,13 @@ pub(super) fn plain(text: &str) -> String {
         .collect()
 }
 
+/// Writes to standard output; a reader that went away (`| head`) is no reason to fail.
+pub(super) fn out(text: &str) {
+    use std::io::Write as _;
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
 /// One finding, one line.
 pub(super) fn finding(finding: &Finding) -> String {
     let severity = match finding.severity {

@@ -96,6 +96,109 @@ fn curve_gives_points_of_every_design_and_writes_the_plot() {
     assert!(table.out.contains("tok/s/GPU"));
 }
 
+/// Step-3's Table 6, from the command line: DeepSeek-V3 and Step-3, attention at 8K and 32K, FFN.
+#[test]
+fn the_cost_table_is_the_papers() {
+    let program = Program::new();
+    let plot = program.path("cost.svg");
+    let out = program.json(&["cost-table", "--paper", "--json", "--out", text(&plot)]);
+    let printed = |value: &serde_json::Value| format!("{:.3}", value.as_f64().unwrap());
+    let row = |model: &str, context: usize, what: &str| -> Vec<String> {
+        let models = out["models"].as_array().unwrap();
+        let found = models.iter().find(|m| m["model"] == model).unwrap();
+        let gpus = &found["contexts"][context]["usd_per_million_tokens"];
+        let gpus = gpus.as_array().unwrap();
+        gpus.iter().map(|gpu| printed(&gpu[what])).collect()
+    };
+    assert_eq!(
+        row("deepseek-v3", 0, "attention"),
+        ["0.054", "0.128", "0.114", "0.113"]
+    );
+    assert_eq!(
+        row("step-3", 1, "attention"),
+        ["0.176", "0.114", "0.120", "0.133"]
+    );
+    assert_eq!(
+        row("step-3", 0, "ffn"),
+        ["0.015", "0.040", "0.036", "0.035"]
+    );
+    let best = &out["models"][4]["contexts"][0]["best"];
+    assert_eq!(
+        (&best["attention"], &best["ffn"]),
+        (&"h20-96".into(), &"h800-sxm".into())
+    );
+    assert!(std::fs::read_to_string(&plot).unwrap().contains("<svg"));
+    // For people, and for spreadsheets.
+    let shown = program.run(&["cost-table", "--paper"]);
+    assert!(shown.out.contains("Step-3") && shown.out.contains("0.176"));
+    let csv = program.run(&["cost-table", "--csv", "--context", "4096"]);
+    assert_eq!(csv.out.lines().count(), 1 + 5 * 4);
+}
+
+#[test]
+fn the_cost_table_takes_any_model_gpu_and_price() {
+    let program = Program::new();
+    let config = program.file(
+        "tiny.json",
+        r#"{"architectures":["LlamaForCausalLM"],"model_type":"llama","hidden_size":4096,
+            "intermediate_size":14336,"num_hidden_layers":32,"num_attention_heads":32,
+            "num_key_value_heads":8,"vocab_size":128256,"max_position_embeddings":131072}"#,
+    );
+    let ask = |price: &str| {
+        let out = program.json(&[
+            "cost-table",
+            "--models",
+            text(&config),
+            "--gpus",
+            "h200-sxm",
+            "--price",
+            price,
+            "--context",
+            "4096",
+            "--json",
+        ]);
+        out["models"][0]["contexts"][0]["usd_per_million_tokens"][0]["total"]
+            .as_f64()
+            .unwrap()
+    };
+    let (once, twice) = (ask("h200-sxm=1.5"), ask("h200-sxm=3 $/h"));
+    assert!((twice / once - 2.0).abs() < 1e-9, "{once} {twice}");
+    for (args, named) in [
+        (&["--models", "nope"][..], "deepseek-v3"),
+        (&["--gpus", "nope"], "h800-sxm"),
+        (&["--price", "l20=1"], "not in the table"),
+        (&["--price", "h20-96"], "="),
+        (&["--context", "0"], "0 tokens"),
+        (&["--kv-precision", "fp7"], "fp8"),
+        (&["--split", "2F2A"], "2A2F"),
+        (&["--tpot", "0 ms"], "tpot"),
+        (&["--out", "plot.pdf"], ".svg"),
+        (&["--models", "none.json"], "none.json"),
+    ] {
+        let mut whole = vec!["cost-table"];
+        whole.extend(args);
+        let ran = program.run(&whole);
+        assert_eq!(ran.code, 2, "{args:?}");
+        assert!(ran.err.contains(named), "{args:?}: {}", ran.err);
+    }
+}
+
+#[test]
+fn the_capacity_plan_is_deepseeks_day() {
+    let program = Program::new();
+    let plan = program.json(&["capacity-plan", "--json"]);
+    let near = |key: &str, theirs: f64| {
+        let ours = plan[key].as_f64().unwrap();
+        assert!((ours / theirs - 1.0).abs() < 0.005, "{key}: {ours}");
+    };
+    near("nodes", 226.9);
+    near("cost_usd", 87_072.0);
+    near("margin", 5.45);
+    let refused = program.run(&["capacity-plan", "--cached", "1.2"]);
+    assert_eq!(refused.code, 2);
+    assert!(refused.err.contains("share"), "{}", refused.err);
+}
+
 #[test]
 fn without_a_display_it_does_the_job_and_says_so() {
     let program = Program::new();

@@ -310,3 +310,49 @@ fn one_of_a_thousand_gpus_groups_is_dragged() {
         "{before:?} {after:?}"
     );
 }
+
+/// The cost page says what the library computes, before and after a price is typed.
+#[test]
+fn the_cost_page_shows_the_librarys_numbers() {
+    let mut window = Window::example();
+    let tab = window.harness.get_by_role_and_label(Access::Tab, "Cost");
+    let tab = tab.rect().center();
+    window.click(tab);
+    // Of the design's own model, on its own GPU.
+    let said = |w: &Window| -> (f64, f64) {
+        let table = w.app().cost_table().expect("the page is open");
+        let (model, gpu) = (&table.models[0], &table.hardware[0]);
+        let computed = model.costs[0][0].attention().get();
+        let label = format!("{} on {}: attention at 8K, ", model.name, gpu.name);
+        let cell = w.harness.get_by_label_contains(&label);
+        let node = cell.accesskit_node();
+        // What a label says is its value.
+        let spoken = node.value().or_else(|| node.label()).unwrap_or_default();
+        let shown = spoken.rsplit(' ').next().unwrap().parse().unwrap();
+        (shown, computed)
+    };
+    let (shown, before) = said(&window);
+    assert!((shown - before).abs() <= 0.0005, "{shown} {before}");
+
+    let price = window
+        .harness
+        .get_by_role_and_label(Access::TextInput, "H800 SXM")
+        .rect();
+    window.click(price.center());
+    window.type_anew("4");
+    let (shown, after) = said(&window);
+    assert!((shown - after).abs() <= 0.0005, "{shown} {after}");
+    assert!(
+        (after / before - 2.0).abs() < 1e-9,
+        "twice the price, twice the cost"
+    );
+
+    // Every view draws.
+    for page in ["Against context", "Roofline", "Sparsity", "Network"] {
+        let at = window.harness.get_by_role_and_label(Access::Tab, page);
+        let at = at.rect().center();
+        window.click(at);
+        window.harness.get_by_role_and_label(Access::Tab, page);
+    }
+    window.harness.get_by_label_contains("each FFN GPU needs");
+}

@@ -1,6 +1,8 @@
-//! The bottom panel: curves, their table, memory, problems.
+//! The bottom panel: curves, their table, memory, theoretical cost, problems.
 
+mod cost;
 mod curve;
+mod figure;
 mod memory;
 mod plot;
 mod problems;
@@ -16,6 +18,7 @@ use crate::jobs::CurvePoint;
 use crate::plan::Design;
 use crate::project::Project;
 use crate::report::{LoadKind, Statistic};
+pub use cost::CostView;
 use eframe::egui::{self, Button, RichText, Sense, Stroke, Ui};
 pub use problems::problem_counts;
 
@@ -29,18 +32,27 @@ pub enum ResultsTab {
     Table,
     /// What fills the GPUs.
     Memory,
+    /// What decoding costs at the very least.
+    Cost,
     /// What is wrong.
     Problems,
 }
 
 impl ResultsTab {
-    const ALL: [Self; 4] = [Self::Curve, Self::Table, Self::Memory, Self::Problems];
+    const ALL: [Self; 5] = [
+        Self::Curve,
+        Self::Table,
+        Self::Memory,
+        Self::Cost,
+        Self::Problems,
+    ];
 
     const fn name(self) -> &'static str {
         match self {
             Self::Curve => "Curve",
             Self::Table => "Table",
             Self::Memory => "Memory",
+            Self::Cost => "Cost",
             Self::Problems => "Problems",
         }
     }
@@ -55,6 +67,8 @@ pub struct ResultsView {
     pub mean: bool,
     /// The point under the pointer.
     pub hovered: Option<Hovered>,
+    /// The cost page.
+    pub cost: CostView,
 }
 
 /// The point under the pointer: marked in all plots.
@@ -165,6 +179,7 @@ pub fn results_ui(ui: &mut Ui, view: &mut ResultsView, shown: &Shown<'_>, action
         ResultsTab::Curve => curve::curve_ui(ui, view, shown, actions),
         ResultsTab::Table => table::table_ui(ui, view, shown),
         ResultsTab::Memory => memory::memory_ui(ui, shown, actions),
+        ResultsTab::Cost => cost::cost_ui(ui, &mut view.cost, shown),
         ResultsTab::Problems => problems::problems_ui(ui, shown, actions),
     }
 }
@@ -186,8 +201,9 @@ fn header_ui(ui: &mut Ui, view: &mut ResultsView, shown: &Shown<'_>, actions: &m
         }
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
             ui.spacing_mut().item_spacing.x = space::S;
-            if matches!(view.tab, ResultsTab::Curve | ResultsTab::Table) {
-                let any = shown.lines.iter().any(|l| !l.points.is_empty());
+            let curves = matches!(view.tab, ResultsTab::Curve | ResultsTab::Table);
+            if curves || view.tab == ResultsTab::Cost {
+                let any = !curves || shown.lines.iter().any(|l| !l.points.is_empty());
                 let export = Button::new(RichText::new("Export…").color(theme.accent)).frame(false);
                 if ui
                     .add_enabled(any, export)
@@ -196,6 +212,8 @@ fn header_ui(ui: &mut Ui, view: &mut ResultsView, shown: &Shown<'_>, actions: &m
                 {
                     actions.command(UiCommand::ExportPlot);
                 }
+            }
+            if curves {
                 statistic_ui(ui, view, shown, actions);
             }
             progress_ui(ui, shown, actions);

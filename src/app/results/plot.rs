@@ -255,7 +255,7 @@ pub(super) fn beyond(painter: &Painter, at: Pos2, color: Color32, hollow: Option
 }
 
 /// The two axes as hairlines.
-fn draw_frame(painter: &Painter, to_screen: &PlotTransform, theme: &Theme) {
+pub(super) fn draw_frame(painter: &Painter, to_screen: &PlotTransform, theme: &Theme) {
     let frame = *to_screen.frame();
     let stroke = Stroke::new(1.0, theme.text_muted.gamma_multiply(0.6));
     painter.vline(frame.left(), frame.y_range(), stroke);

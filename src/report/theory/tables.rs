@@ -3,6 +3,16 @@
 use crate::report::{Cell, Column, ReportError, Table};
 use crate::study::theory::{CostTable, Hardware, Split, SplitTraffic, micro_batch};
 
+/// A micro-batch as the count it is.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "whole by construction; float casts saturate"
+)]
+fn whole(tokens: f64) -> u64 {
+    tokens.round() as u64
+}
+
 fn columns(heads: &[(&str, &str)]) -> Table {
     let column = |(name, unit): &(&str, &str)| Column::new(*name, *unit);
     Table::new(heads.iter().map(column).collect())
@@ -164,8 +174,8 @@ pub fn floor_table(table: &CostTable) -> Result<Table, ReportError> {
     Ok(out)
 }
 
-/// What a split's NICs must carry with attention on each GPU of the table: as many tokens per
-/// attention GPU as a stage has time for, or `tokens`.
+/// What a split's NICs must carry with attention on each GPU of the table, or on the `cheapest` for
+/// it alone: as many tokens per attention GPU as a stage has time for, or `tokens`.
 ///
 /// # Errors
 /// As [`cost_table`].
@@ -173,6 +183,7 @@ pub fn network_table(
     table: &CostTable,
     (attention, ffn): (u32, u32),
     tokens: Option<f64>,
+    cheapest: bool,
 ) -> Result<Table, ReportError> {
     let mut out = columns(&[
         ("Model", ""),
@@ -188,9 +199,12 @@ pub fn network_table(
     let gbit = |rate: crate::units::ByteRate| rate.get() * 8e-9;
     for model in &table.models {
         let time = table.pipeline.layer(model.layers);
-        for (work, context) in model.work.iter().zip(&table.contexts) {
+        for (at, (work, context)) in model.work.iter().zip(&table.contexts).enumerate() {
             let fits = |gpu: &Hardware| micro_batch(work, gpu, table.terms, &table.pipeline);
-            for gpu in &table.hardware {
+            for (index, gpu) in table.hardware.iter().enumerate() {
+                if cheapest && model.best[at].attention != index {
+                    continue;
+                }
                 let Some(tokens) = tokens.or_else(|| fits(gpu)) else {
                     continue;
                 };
@@ -204,7 +218,7 @@ pub fn network_table(
                     model.name.clone().into(),
                     (*context).into(),
                     gpu.name.clone().into(),
-                    tokens.into(),
+                    whole(tokens).into(),
                     (time.get() * 1e6).into(),
                     (traffic.to_ffn.as_f64() / 1e6).into(),
                     (traffic.back.as_f64() / 1e6).into(),
