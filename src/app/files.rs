@@ -1,7 +1,7 @@
 //! Reading and writing files without ever holding the window up: everything that touches a disk or
 //! waits for the system's file dialog runs on a named thread and reports over a channel.
 
-use crate::model::{Imported, import_config};
+use crate::model::{Checkpoint, Imported, KeepError, Model, Models, keep_preset};
 use crate::project::{self, Project};
 use crate::report::{Figure, Table, write_figure};
 use crate::workload::{Trace, TraceFile, read_trace};
@@ -15,8 +15,6 @@ use std::time::{Duration, Instant};
 pub const EXTENSION: &str = "frontier.ron";
 /// Ends of the files a plot is written to.
 const PLOT_ENDS: [&str; 3] = ["png", "svg", "csv"];
-/// Largest `config.json` read.
-const MAX_CONFIG_BYTES: u64 = 4 << 20;
 /// A system dialog that "was cancelled" faster than anybody can was never shown: rfd reports a
 /// missing portal like a press of Cancel.
 const NEVER_SHOWN: Duration = Duration::from_millis(250);
@@ -110,6 +108,8 @@ pub enum FileNews {
     Saved(PathBuf, Arc<Project>, Result<(), String>),
     /// A model was read.
     Model(PathBuf, Result<Box<Imported>, String>),
+    /// A model was kept as a preset, or is there already; with all models as they are now.
+    Kept(Result<(PathBuf, Arc<Models>), KeepError>),
     /// A plot was written, into these files.
     Exported(PathBuf, Result<Vec<PathBuf>, String>),
     /// A trace was read.
@@ -194,10 +194,25 @@ impl Files {
     }
 
     /// Reads a model.
-    pub fn import_model(&self, path: PathBuf) {
+    pub fn import_model(&self, checkpoint: Checkpoint) {
         self.work("import-model", move || {
-            let read = read_config(&path).map(Box::new);
-            FileNews::Model(path, read)
+            let read = checkpoint
+                .import()
+                .map(Box::new)
+                .map_err(|error| error.to_string());
+            FileNews::Model(checkpoint.config, read)
+        });
+    }
+
+    /// Keeps a model in a folder of presets, and reads the models again.
+    pub fn keep_model(&self, folder: PathBuf, model: Box<Model>, replace: bool) {
+        self.work("keep-model", move || {
+            let kept = keep_preset(&folder, &model, replace).and_then(|path| {
+                Models::load(Some(&folder))
+                    .map(|models| (path, Arc::new(models)))
+                    .map_err(|error| KeepError::Unreadable(error.to_string()))
+            });
+            FileNews::Kept(kept)
         });
     }
 
@@ -277,23 +292,6 @@ pub fn typed_path(text: &str) -> PathBuf {
         return PathBuf::from(home).join(rest);
     }
     PathBuf::from(text)
-}
-
-fn read_config(path: &Path) -> Result<Imported, String> {
-    let size = std::fs::metadata(path).map_err(|e| e.to_string())?.len();
-    if size > MAX_CONFIG_BYTES {
-        return Err(format!(
-            "the file has {size} bytes; a config.json has a few thousand"
-        ));
-    }
-    let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
-    // `…/Qwen3-8B/config.json` is best called by its folder.
-    let is_config = path.file_stem().is_some_and(|stem| stem == "config");
-    let named = if is_config { path.parent() } else { Some(path) };
-    let name = named
-        .and_then(Path::file_stem)
-        .map_or_else(|| "model".to_owned(), |s| s.to_string_lossy().into_owned());
-    import_config(&text, &name).map_err(|error| error.to_string())
 }
 
 /// A plot's path without the ending of one of its files.

@@ -29,7 +29,10 @@ pub use derive::{
     linear_flops_per_token, padded_vocab, parameters, projection_flops_per_token, recurrence_flops,
     state_bytes_per_sequence, weight_bytes,
 };
-pub use explain::{Amount, ExplainAt, Row, Section, explain, grouped, own_precision};
+pub use explain::{
+    Amount, ExplainAt, Row, Section, attention_kinds, attention_words, explain, ffn_kinds,
+    ffn_words, grouped, own_precision,
+};
 pub use import::{ImportError, Imported, import_config};
 pub use library::Models;
 pub use precision::{Precision, Scale, WeightFormat};

@@ -2,6 +2,7 @@
 
 mod curve;
 mod memory;
+mod model;
 mod plot;
 mod problems;
 mod table;
@@ -29,18 +30,27 @@ pub enum ResultsTab {
     Table,
     /// What fills the GPUs.
     Memory,
+    /// What follows from the model's shape.
+    Model,
     /// What is wrong.
     Problems,
 }
 
 impl ResultsTab {
-    const ALL: [Self; 4] = [Self::Curve, Self::Table, Self::Memory, Self::Problems];
+    const ALL: [Self; 5] = [
+        Self::Curve,
+        Self::Table,
+        Self::Memory,
+        Self::Model,
+        Self::Problems,
+    ];
 
     const fn name(self) -> &'static str {
         match self {
             Self::Curve => "Curve",
             Self::Table => "Table",
             Self::Memory => "Memory",
+            Self::Model => "Model",
             Self::Problems => "Problems",
         }
     }
@@ -55,6 +65,8 @@ pub struct ResultsView {
     pub mean: bool,
     /// The point under the pointer.
     pub hovered: Option<Hovered>,
+    /// What the model tab is set to.
+    pub model: model::ModelView,
 }
 
 /// The point under the pointer: marked in all plots.
@@ -165,6 +177,7 @@ pub fn results_ui(ui: &mut Ui, view: &mut ResultsView, shown: &Shown<'_>, action
         ResultsTab::Curve => curve::curve_ui(ui, view, shown, actions),
         ResultsTab::Table => table::table_ui(ui, view, shown),
         ResultsTab::Memory => memory::memory_ui(ui, shown, actions),
+        ResultsTab::Model => model::model_ui(ui, &mut view.model, shown),
         ResultsTab::Problems => problems::problems_ui(ui, shown, actions),
     }
 }
