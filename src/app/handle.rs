@@ -340,6 +340,12 @@ impl App {
                 self.serve(model, precision);
             }
             SheetAnswer::Keep(model, replace) => match (&self.presets_home, &mut self.import) {
+                // One of ours would be put in the shade by a file of its name.
+                (Some(_), Some(sheet))
+                    if !replace && self.presets.models.get(&model.id).is_some() =>
+                {
+                    sheet.exists(model.id.clone());
+                }
                 (Some(folder), _) => self.files.keep_model(folder.clone(), model, replace),
                 (None, Some(sheet)) => {
                     sheet.not_kept(
@@ -393,7 +399,7 @@ impl App {
                 }
             }
             Err(error) => match (&mut self.import, error) {
-                (Some(sheet), KeepError::Exists(path)) => sheet.exists(path),
+                (Some(sheet), KeepError::Exists { id, .. }) => sheet.exists(id),
                 (Some(sheet), error) => sheet.not_kept(error.to_string()),
                 (None, error) => self.toasts.push(Tone::Warning, error.to_string()),
             },

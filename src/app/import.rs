@@ -24,7 +24,7 @@ pub struct ImportSheet {
     /// The model's name, as the user has it.
     name: String,
     /// The preset that is there already, or why it could not be kept.
-    keeping: Option<Result<PathBuf, String>>,
+    keeping: Option<Result<ModelId, String>>,
     /// Where it was kept.
     kept: Option<PathBuf>,
 }
@@ -66,8 +66,8 @@ impl ImportSheet {
     }
 
     /// There is a preset of that name.
-    pub fn exists(&mut self, path: PathBuf) {
-        self.keeping = Some(Ok(path));
+    pub fn exists(&mut self, id: ModelId) {
+        self.keeping = Some(Ok(id));
     }
 
     /// It could not be kept.
@@ -208,11 +208,8 @@ impl ImportSheet {
     fn keeping_ui(&self, ui: &mut Ui, theme: &Theme) {
         let (words, color) = match (&self.kept, &self.keeping) {
             (Some(path), _) => (format!("Kept as {}", path.display()), theme.good),
-            (None, Some(Ok(path))) => (
-                format!(
-                    "{} exists already: replace it, or give the model another name",
-                    path.display()
-                ),
+            (None, Some(Ok(id))) => (
+                format!("“{id}” is a preset already: replace it, or give the model another name"),
                 theme.warning,
             ),
             (None, Some(Err(why))) => (said(why), theme.error),

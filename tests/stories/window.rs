@@ -381,7 +381,8 @@ fn a_dropped_config_is_shown_served_and_undone() {
     assert!(frontier::project::parse(&served, "served").unwrap() == *window.app().project());
 
     // What was assumed stays with the model.
-    window.click(window.place("Model"));
+    let tab = window.harness.get_by_role_and_label(Access::Tab, "Model");
+    window.click(tab.rect().center());
     window.wait_for_label("Taken for granted when it was imported");
     window.wait_for_label("32 layers");
 
@@ -434,14 +435,26 @@ fn a_model_is_kept_as_a_preset_and_never_replaced_unasked() {
     window.click(window.button("Keep as preset"));
     window.wait_for_label("Kept as");
     std::fs::write(&kept, std::fs::read_to_string(&kept).unwrap() + "// mine\n").unwrap();
-    window.click(window.button("Cancel"));
+    window.harness.key_press(egui::Key::Escape);
+    window.settle();
 
     window.drop_files(&[&config]);
     window.wait_for_label("Keep as preset");
     window.click(window.button("Keep as preset"));
-    window.wait_for_label("exists already");
+    window.wait_for_label("is a preset already");
     assert!(std::fs::read_to_string(&kept).unwrap().contains("// mine"));
     window.click(window.button("Replace preset"));
     window.wait_for_label("Kept as");
     assert!(!std::fs::read_to_string(&kept).unwrap().contains("// mine"));
+    window.harness.key_press(egui::Key::Escape);
+    window.settle();
+
+    // One of ours is not put in the shade unasked either.
+    let ours = dir.path().join("qwen3-8b.json");
+    std::fs::write(&ours, CONFIG).unwrap();
+    window.drop_files(&[&ours]);
+    window.wait_for_label("Keep as preset");
+    window.click(window.button("Keep as preset"));
+    window.wait_for_label("is a preset already");
+    assert!(!presets.join("models/qwen3-8b.ron").exists());
 }
