@@ -384,7 +384,10 @@ fn a_dropped_config_is_shown_served_and_undone() {
     let tab = window.harness.get_by_role_and_label(Access::Tab, "Model");
     window.click(tab.rect().center());
     window.wait_for_label("Taken for granted when it was imported");
-    window.wait_for_label("32 layers");
+    let strip = window
+        .harness
+        .query_by_role_and_label(Access::Image, "32 layers");
+    assert!(strip.is_some(), "the layer stack is drawn");
 
     assert!(window.undo());
     assert_eq!(window.text(), first, "to the byte");
