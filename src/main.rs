@@ -3,7 +3,7 @@
 
 use clap::Parser as _;
 use frontier::app::{AppError, AppOptions, preflight, run};
-use frontier::catalog::user_presets_dir;
+use frontier::catalog::{user_presets_dir, user_presets_home};
 use frontier::cli::{Cli, execute, without_display};
 use frontier::project::{FIRST_EXAMPLE, example, load};
 use std::path::PathBuf;
@@ -57,6 +57,7 @@ fn options(file: Option<PathBuf>) -> Result<AppOptions, Refusal> {
     Ok(AppOptions {
         project: Some(project),
         user_presets: user_presets_dir(),
+        presets_home: user_presets_home(),
         state_dir: directories::ProjectDirs::from("", "", "frontier")
             .map(|dirs| dirs.state_dir().unwrap_or(dirs.data_local_dir()).to_owned()),
     })

@@ -7,6 +7,7 @@ use super::results::ResultsTab;
 use super::selection::Selection;
 use super::tool::Tool;
 use crate::cluster::LinkKind;
+use crate::model::Checkpoint;
 use crate::plan::DesignId;
 use eframe::egui::{self, Key, KeyboardShortcut, Modifiers};
 use std::path::PathBuf;
@@ -132,7 +133,7 @@ impl UiCommand {
             Self::Open => "Open a project (*.frontier.ron)",
             Self::Save => "Write the project to its file",
             Self::SaveAs => "Write the project to another file",
-            Self::ImportModel => "Read a Hugging Face config.json into this design",
+            Self::ImportModel => "Look at a Hugging Face config.json, then serve it in this design",
             Self::ExportPlot => "Write what is plotted as PNG, SVG and CSV",
             Self::Quit => "Close the window",
             Self::Undo => "Take the last change back",
@@ -261,6 +262,8 @@ pub enum Action {
     Example(String),
     /// Do something with a file.
     File(FileTask),
+    /// Read a model's files and show what they say.
+    Import(Checkpoint),
 }
 
 /// Where widgets queue what they want done.

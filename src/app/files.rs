@@ -1,7 +1,7 @@
 //! Reading and writing files without ever holding the window up: everything that touches a disk or
 //! waits for the system's file dialog runs on a named thread and reports over a channel.
 
-use crate::model::{Checkpoint, Imported};
+use crate::model::{Checkpoint, Imported, KeepError, Model, Models, keep_preset};
 use crate::project::{self, Project};
 use crate::report::{Figure, Table, write_figure};
 use crate::workload::{Trace, TraceFile, read_trace};
@@ -108,6 +108,8 @@ pub enum FileNews {
     Saved(PathBuf, Arc<Project>, Result<(), String>),
     /// A model was read.
     Model(PathBuf, Result<Box<Imported>, String>),
+    /// A model was kept as a preset, or is there already; with all models as they are now.
+    Kept(Result<(PathBuf, Arc<Models>), KeepError>),
     /// A plot was written, into these files.
     Exported(PathBuf, Result<Vec<PathBuf>, String>),
     /// A trace was read.
@@ -192,13 +194,25 @@ impl Files {
     }
 
     /// Reads a model.
-    pub fn import_model(&self, path: PathBuf) {
+    pub fn import_model(&self, checkpoint: Checkpoint) {
         self.work("import-model", move || {
-            let read = Checkpoint::of(path.clone())
+            let read = checkpoint
                 .import()
                 .map(Box::new)
                 .map_err(|error| error.to_string());
-            FileNews::Model(path, read)
+            FileNews::Model(checkpoint.config, read)
+        });
+    }
+
+    /// Keeps a model in a folder of presets, and reads the models again.
+    pub fn keep_model(&self, folder: PathBuf, model: Box<Model>, replace: bool) {
+        self.work("keep-model", move || {
+            let kept = keep_preset(&folder, &model, replace).and_then(|path| {
+                Models::load(Some(&folder))
+                    .map(|models| (path, Arc::new(models)))
+                    .map_err(|error| KeepError::Unreadable(error.to_string()))
+            });
+            FileNews::Kept(kept)
         });
     }
 

@@ -4,10 +4,11 @@ use super::command::{Action, UiCommand};
 use super::dialogs::{After, Answer, Dialog};
 use super::edit::Edit;
 use super::files::{EXTENSION, FileTask, Purpose, with_extension};
+use super::import::SheetAnswer;
 use super::selection::Selection;
 use super::toasts::Tone;
 use super::{App, starter};
-use crate::model::Imported;
+use crate::model::{Checkpoint, KeepError, Model, Models, Precision};
 use crate::plan::{DesignId, ModelRef};
 use crate::project::Project;
 use eframe::egui;
@@ -32,6 +33,7 @@ impl App {
                 Action::OpenPath(path) => self.leave_document(After::Open(path), ctx),
                 Action::Example(name) => self.leave_document(After::Example(name), ctx),
                 Action::File(task) => self.file_task(task),
+                Action::Import(checkpoint) => self.files.import_model(checkpoint),
             }
             changed = true;
         }
@@ -269,7 +271,7 @@ impl App {
                 Purpose::Save => self
                     .files
                     .save(with_extension(&path), Arc::clone(self.history.project())),
-                Purpose::Model => self.files.import_model(path),
+                Purpose::Model => self.files.import_model(Checkpoint::of(path)),
                 Purpose::Export => {
                     if let Some((figure, table)) = self.export_data() {
                         self.files.export(path, figure, table);
@@ -327,26 +329,83 @@ impl App {
         }
     }
 
-    pub(super) fn imported(&mut self, path: PathBuf, read: Result<Box<Imported>, String>) {
-        match read {
-            Ok(imported) => {
-                let name = imported.model.name.clone();
-                let notes = imported.assumptions.len();
-                let edit = Edit::design(
-                    format!("Import {name}"),
-                    self.view.design.clone(),
-                    move |design| design.model = ModelRef::Inline(Box::new(imported.model)),
-                );
-                self.history.apply(edit);
-                let more = match notes {
-                    0 => String::new(),
-                    1 => " · 1 thing was taken for granted".to_owned(),
-                    n => format!(" · {n} things were taken for granted"),
-                };
-                self.toasts
-                    .push(Tone::Done, format!("Imported {name}{more}"));
+    /// What the import sheet was answered.
+    pub(super) fn import_answered(&mut self, answer: SheetAnswer) {
+        match answer {
+            SheetAnswer::None => {}
+            SheetAnswer::Closed => self.import = None,
+            SheetAnswer::Another => {
+                self.import = None;
+                self.ask(Purpose::Model);
             }
-            Err(cause) => self.fail("Can't import the model", path, cause, Purpose::Model),
+            SheetAnswer::Serve(model, precision) => {
+                self.import = None;
+                self.serve(model, precision);
+            }
+            SheetAnswer::Keep(model, replace) => match (&self.presets_home, &mut self.import) {
+                // One of ours would be put in the shade by a file of its name.
+                (Some(_), Some(sheet))
+                    if !replace && self.presets.models.get(&model.id).is_some() =>
+                {
+                    sheet.exists(model.id.clone());
+                }
+                (Some(folder), _) => self.files.keep_model(folder.clone(), model, replace),
+                (None, Some(sheet)) => {
+                    sheet.not_kept(
+                        "there is no folder for your presets: set FRONTIER_PRESETS".to_owned(),
+                    );
+                }
+                (None, None) => {}
+            },
+        }
+    }
+
+    /// Serves a model in the design in view: one step, its pools in the checkpoint's formats.
+    fn serve(&mut self, model: Box<Model>, precision: Option<Precision>) {
+        let name = model.name.clone();
+        let edit = Edit::design(
+            format!("Serve {name}"),
+            self.view.design.clone(),
+            move |design| {
+                design.model = ModelRef::Inline(model);
+                let Some(own) = precision else { return };
+                for pool in &mut design.pools {
+                    pool.precision.weights = own.weights;
+                    pool.precision.activations = own.activations;
+                    // BF16 is what is said where nothing is: the pool's choice stands.
+                    if own.kv != Precision::BF16.kv {
+                        pool.precision.kv = own.kv;
+                    }
+                }
+            },
+        );
+        if self.history.apply(edit) {
+            self.toasts.push(Tone::Done, format!("Serving {name}"));
+        } else {
+            self.toasts
+                .push(Tone::Done, format!("{name} is served already"));
+        }
+    }
+
+    /// A model was kept as a preset, or not.
+    pub(super) fn kept(&mut self, kept: Result<(PathBuf, Arc<Models>), KeepError>) {
+        match kept {
+            Ok((path, models)) => {
+                self.presets.models = models;
+                // A preset that is served may say something else now.
+                self.simulate_again();
+                if let Some(sheet) = &mut self.import {
+                    sheet.kept(path);
+                } else {
+                    self.toasts
+                        .push(Tone::Done, format!("Kept as {}", path.display()));
+                }
+            }
+            Err(error) => match (&mut self.import, error) {
+                (Some(sheet), KeepError::Exists { id, .. }) => sheet.exists(id),
+                (Some(sheet), error) => sheet.not_kept(error.to_string()),
+                (None, error) => self.toasts.push(Tone::Warning, error.to_string()),
+            },
         }
     }
 

@@ -2,7 +2,8 @@
 
 use super::command::{Action, UiCommand};
 use super::dialogs::{After, Dialog};
-use super::files::{FileNews, FileTask, Purpose};
+use super::files::{FileNews, FileTask};
+use super::import::ImportSheet;
 use super::{App, TraceState};
 use crate::jobs::CurveJob;
 use crate::workload::Arrivals;
@@ -18,8 +19,10 @@ impl App {
             self.take_news(news);
         }
         if self.dialog.is_none() {
-            for command in UiCommand::pressed(ctx) {
-                self.actions.command(command);
+            if self.import.is_none() {
+                for command in UiCommand::pressed(ctx) {
+                    self.actions.command(command);
+                }
             }
             self.take_dropped_files(ctx);
         }
@@ -94,21 +97,6 @@ impl App {
         self.trace = TraceState::Loading(wanted.clone());
     }
 
-    fn take_dropped_files(&mut self, ctx: &egui::Context) {
-        let paths = ctx.input(|i| {
-            let files = i.raw.dropped_files.iter();
-            files.map(|f| f.path().to_owned()).collect::<Vec<_>>()
-        });
-        for path in paths {
-            let json = path.extension().is_some_and(|end| end == "json");
-            self.actions.push(if json {
-                Action::File(FileTask::Chosen(Purpose::Model, path))
-            } else {
-                Action::OpenPath(path)
-            });
-        }
-    }
-
     /// Keeps the window open while changes are not saved.
     fn guard_close(&mut self, ctx: &egui::Context) {
         let wants = ctx.input(|i| i.viewport().close_requested());
@@ -143,7 +131,8 @@ impl App {
             }
             FileNews::Opened(path, read) => self.opened(path, read),
             FileNews::Saved(path, project, written) => self.saved(path, &project, written),
-            FileNews::Model(path, read) => self.imported(path, read),
+            FileNews::Model(path, read) => self.import = Some(ImportSheet::new(path, read)),
+            FileNews::Kept(kept) => self.kept(kept),
             FileNews::Exported(path, written) => self.exported(path, written),
             FileNews::Trace(file, read) => {
                 if matches!(&self.trace, TraceState::Loading(wanted) if *wanted == file) {

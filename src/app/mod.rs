@@ -9,12 +9,14 @@
 pub mod canvas;
 pub mod command;
 pub mod dialogs;
+mod drop;
 pub mod edit;
 pub mod edits;
 pub mod files;
 mod handle;
 pub mod history;
 pub mod icons;
+pub mod import;
 mod inspector;
 mod logic;
 pub mod outcome;
@@ -50,6 +52,7 @@ use dialogs::{After, Dialog};
 use eframe::egui;
 use files::Files;
 use history::History;
+use import::ImportSheet;
 use outcome::{Freshness, Outcome};
 use recent::Recent;
 use results::ResultsView;
@@ -71,6 +74,8 @@ pub struct AppOptions {
     pub project: Option<(Option<PathBuf>, Project)>,
     /// Folder with the user's own presets.
     pub user_presets: Option<PathBuf>,
+    /// Folder models are kept in as presets; none: they can't be kept.
+    pub presets_home: Option<PathBuf>,
     /// Folder for the recent files; none: nothing is remembered.
     pub state_dir: Option<PathBuf>,
 }
@@ -139,6 +144,9 @@ pub struct App {
     recent: Recent,
     examples: Vec<Example>,
     dialog: Option<Dialog>,
+    /// A model that was read, waiting for what to do with it.
+    import: Option<ImportSheet>,
+    presets_home: Option<PathBuf>,
     /// What to do once the document is saved.
     after_save: Option<After>,
     /// The window may close.
@@ -185,6 +193,8 @@ impl App {
             recent,
             examples: examples(),
             dialog: None,
+            import: None,
+            presets_home: options.presets_home,
             after_save: None,
             closing: false,
             toasts: Toasts::default(),

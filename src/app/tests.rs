@@ -322,7 +322,7 @@ fn an_exported_plot_is_three_files() {
 }
 
 #[test]
-fn a_model_dropped_on_the_window_is_an_edit_of_the_design() {
+fn a_model_is_looked_at_first_and_served_as_one_step() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("config.json");
     let config = r#"{"architectures": ["LlamaForCausalLM"], "model_type": "llama",
@@ -335,9 +335,20 @@ fn a_model_dropped_on_the_window_is_an_edit_of_the_design() {
         &mut harness,
         Action::File(FileTask::Chosen(Purpose::Model, path)),
     );
-    wait_for(&mut harness, "the model is there", |app| {
-        matches!(app.design().model, ModelRef::Inline(_))
+    wait_for(&mut harness, "the sheet is there", |app| {
+        app.import.is_some()
     });
+    assert!(matches!(
+        harness.state().design().model,
+        ModelRef::Preset(_)
+    ));
+    harness.get_by_label_contains("Serve it in A").click();
+    settle(&mut harness);
+    assert!(harness.state().import.is_none());
+    assert!(matches!(
+        harness.state().design().model,
+        ModelRef::Inline(_)
+    ));
     ask(&mut harness, Action::Command(UiCommand::Undo));
     assert!(matches!(
         harness.state().design().model,

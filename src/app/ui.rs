@@ -18,6 +18,8 @@ impl eframe::App for App {
         let theme = style::theme_of(&ctx);
         self.panels_ui(ui, &theme);
         self.dialog_ui(&ctx, &theme);
+        self.import_ui(&ctx, &theme);
+        super::drop::hover_ui(&ctx, &theme);
         self.toasts.ui(&ctx, &theme, 44.0);
         self.execute(&ctx);
     }
@@ -136,6 +138,17 @@ impl App {
         let answer = dialog.ui(ctx, theme, &name, &mut self.actions);
         self.dialog = Some(dialog);
         self.answered(answer, ctx);
+    }
+
+    fn import_ui(&mut self, ctx: &egui::Context, theme: &Theme) {
+        let Some(mut sheet) = self.import.take_if(|_| self.dialog.is_none()) else {
+            return;
+        };
+        let letter = super::starter::letter(self.design_index());
+        let design = format!("{letter} {}", self.design().name);
+        let answer = sheet.ui(ctx, theme, &design);
+        self.import = Some(sheet);
+        self.import_answered(answer);
     }
 
     fn trace_note(&self) -> Option<String> {

@@ -32,7 +32,10 @@ pub use derive::{
     padded_vocab, parameters, projection_flops_per_token, recurrence_flops,
     state_bytes_per_sequence, weight_bytes,
 };
-pub use explain::{Amount, ExplainAt, Row, Section, explain, grouped, own_precision};
+pub use explain::{
+    Amount, ExplainAt, Row, Section, attention_kinds, attention_words, explain, ffn_kinds,
+    ffn_words, grouped, own_precision,
+};
 pub use import::{ImportError, Imported, import_checkpoint, import_config};
 #[cfg(test)]
 pub(crate) use import::tests::published_models;

@@ -1,6 +1,7 @@
 //! A model as a preset file: the text under `presets/models`, and keeping one in a user's folder.
 
 use super::Model;
+use crate::catalog::ModelId;
 use ron::extensions::Extensions;
 use ron::ser::PrettyConfig;
 use std::fs;
@@ -18,8 +19,13 @@ pub(super) fn options() -> ron::Options {
 #[derive(Debug, Error)]
 pub enum KeepError {
     /// There is a preset of that name already.
-    #[error("{} exists already", .0.display())]
-    Exists(PathBuf),
+    #[error("{} exists already", path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+        /// The model's id.
+        id: ModelId,
+    },
     /// The system refuses.
     #[error("can't write {}: {why}", path.display())]
     Write {
@@ -94,7 +100,10 @@ pub fn keep_preset(folder: &Path, model: &Model, replace: bool) -> Result<PathBu
     match placed {
         Ok(_) => Ok(path),
         Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
-            Err(KeepError::Exists(path))
+            Err(KeepError::Exists {
+                path,
+                id: model.id.clone(),
+            })
         }
         Err(error) => Err(failed(&error.error)),
     }
@@ -137,7 +146,7 @@ mod tests {
         let mut other = model.clone();
         other.name = "Other".to_owned();
         let again = keep_preset(&presets, &other, false);
-        assert!(matches!(again, Err(KeepError::Exists(_))));
+        assert!(matches!(again, Err(KeepError::Exists { .. })));
         let same = Models::load(Some(&presets)).unwrap();
         assert_eq!(same.get(&model.id), Some(&model));
         keep_preset(&presets, &other, true).unwrap();

@@ -296,3 +296,135 @@ fn the_azure_conversation_is_served_to_the_last_request() {
         assert_eq!(point["requests"]["completed"], 19_366);
     }
 }
+
+/// A hybrid would do better, but this is what every version imports: one key is missing, one is new.
+const CONFIG: &str = r#"{"architectures": ["LlamaForCausalLM"], "model_type": "llama",
+    "hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 4,
+    "num_attention_heads": 16, "num_key_value_heads": 4, "vocab_size": 32000,
+    "tie_word_embeddings": true, "hidden_act": "silu", "a_new_key": 1}"#;
+
+#[test]
+fn model_prints_the_stable_keys_at_a_context() {
+    let program = Program::new();
+    let file = program.file("config.json", CONFIG);
+    let args = ["model", text(&file), "--context", "1000", "--json"];
+    let model = program.json(&args);
+    // 4 layers of 2 × 4 KV heads of 64, two bytes each.
+    assert_eq!(model["kv_bytes_per_token"], 4 * 2 * 4 * 64 * 2);
+    assert_eq!(model["kv_bytes_per_sequence"], 1000 * 4 * 2 * 4 * 64 * 2);
+    assert_eq!(model["context"], 1000);
+    // Embedding, which is the head too; attention; MLP; norms.
+    let layer = 2 * 1024 * 1024 + 2 * 1024 * 256 + 3 * 1024 * 4096 + 2 * 1024;
+    let all = 32_000 * 1024 + 4 * layer + 1024;
+    assert_eq!(model["parameters"], all);
+    assert_eq!(model["active_parameters"], all);
+    assert_eq!(model["weight_bytes"], 2 * all);
+    let said = model["assumptions"].as_array().unwrap();
+    assert!(
+        said.iter()
+            .any(|s| s.as_str().unwrap().contains("max_position_embeddings"))
+    );
+    let unused = model["unused_keys"].as_array().unwrap();
+    assert!(unused.iter().any(|s| s == "a_new_key"));
+
+    let fp8 = program.json(&[
+        "model",
+        text(&file),
+        "--kv-precision",
+        "fp8",
+        "--precision",
+        "fp8",
+        "--tp",
+        "8",
+        "--json",
+    ]);
+    assert_eq!(fp8["kv_bytes_per_token"], 4 * 2 * 4 * 64);
+    assert_eq!(
+        fp8["context"], fp8["max_context"],
+        "said where it is not asked"
+    );
+    assert_eq!(
+        fp8["rank"]["kv_bytes_per_token"],
+        4 * 2 * 64,
+        "4 heads on 8 ranks"
+    );
+    let parts = model["parameters_by_part"].as_object().unwrap();
+    let sum: u64 = parts.values().map(|part| part.as_u64().unwrap()).sum();
+    assert_eq!(sum, all);
+}
+
+#[test]
+fn model_shows_its_working_in_a_hundred_columns() {
+    let program = Program::new();
+    let ran = program.run(&[
+        "model",
+        "deepseek-v3",
+        "--explain",
+        "--tp",
+        "8",
+        "--context",
+        "4096",
+    ]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(
+        ran.out.contains("61 layers × (512 + 64) × 2 B"),
+        "{}",
+        ran.out
+    );
+    assert!(ran.out.contains("671,026,419,200"));
+    assert!(ran.out.lines().all(|line| line.chars().count() <= 100));
+    let ran = program.run(&["model", "qwen3-30b-a3b", "--explain", "--tp", "8"]);
+    assert!(
+        ran.out.contains("4 KV heads on 8 ranks: each twice"),
+        "{}",
+        ran.out
+    );
+}
+
+#[test]
+fn a_printed_preset_is_the_model_again() {
+    let program = Program::new();
+    let file = program.file("config.json", CONFIG);
+    let printed = program.run(&["model", text(&file), "--ron"]);
+    assert_eq!(printed.code, 0, "{}", printed.err);
+    let id = printed
+        .out
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("id: "));
+    let id = id.unwrap().trim_matches(['"', ',']).to_owned();
+    // Where the program looks for the user's presets in this folder.
+    let folder = program.path("frontier/presets/models");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join(format!("{id}.ron")), &printed.out).unwrap();
+    assert_eq!(program.run(&["model", &id, "--ron"]).out, printed.out);
+    let keys = [
+        "parameters",
+        "weight_bytes",
+        "kv_bytes_per_sequence",
+        "assumptions",
+    ];
+    let (read, kept) = (
+        program.json(&["model", text(&file), "--json"]),
+        program.json(&["model", &id, "--json"]),
+    );
+    for key in keys {
+        assert_eq!(read[key], kept[key], "{key}");
+    }
+    assert!(!kept["assumptions"].as_array().unwrap().is_empty());
+    let unknown = program.run(&["model", "no-such-model"]);
+    assert_eq!(unknown.code, 2);
+    assert!(unknown.err.contains("deepseek-v3"), "{}", unknown.err);
+}
+
+#[test]
+fn a_model_file_of_200_mb_is_refused_unread() {
+    let program = Program::new();
+    let path = program.path("config.json");
+    std::fs::File::create(&path)
+        .unwrap()
+        .set_len(200 << 20)
+        .unwrap();
+    let ran = program.run(&["model", text(&path)]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("209715200 bytes"), "{}", ran.err);
+}

@@ -7,6 +7,8 @@ use frontier::app::App;
 use frontier::app::selection::Item;
 use frontier::jobs::CurvePoint;
 use frontier::project::{self, FIRST_EXAMPLE, Project, to_text};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long a curve may take on a busy machine.
@@ -111,6 +113,37 @@ impl Window {
         self.harness.step();
         self.harness.key_press(egui::Key::Enter);
         self.settle();
+    }
+
+    /// Drops files on the window, as a file manager does.
+    fn drop_files(&mut self, paths: &[&Path]) {
+        #[derive(Debug)]
+        struct Dropped(PathBuf);
+        impl egui::DroppedFile for Dropped {
+            fn path(&self) -> &Path {
+                &self.0
+            }
+            fn bytes(&self) -> Result<Vec<u8>, String> {
+                Err("the program reads files by their paths".to_owned())
+            }
+        }
+        for path in paths {
+            let file = Dropped((*path).to_owned());
+            self.harness.input_mut().dropped_files.push(Arc::new(file));
+        }
+        self.harness.step();
+        self.harness.input_mut().dropped_files.clear();
+    }
+
+    fn wait_for_label(&mut self, label: &str) {
+        self.wait(label, |w| {
+            w.harness.query_by_label_contains(label).map(drop)
+        });
+    }
+
+    fn click_label(&mut self, label: &str) {
+        let found = self.harness.get_by_label_contains(label).rect();
+        self.click(found.center());
     }
 
     /// `Undo: …` of the Edit menu; false: there is nothing to undo.
@@ -355,4 +388,122 @@ fn the_cost_page_shows_the_librarys_numbers() {
         window.harness.get_by_role_and_label(Access::Tab, page);
     }
     window.harness.get_by_label_contains("each FFN GPU needs");
+}
+
+/// Without `max_position_embeddings`: something has to be assumed.
+const CONFIG: &str = r#"{"architectures": ["LlamaForCausalLM"], "model_type": "llama",
+    "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32,
+    "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128256,
+    "tie_word_embeddings": false, "hidden_act": "silu", "a_new_key": 1,
+    "quantization_config": {"quant_method": "fp8", "activation_scheme": "dynamic",
+        "weight_block_size": [128, 128]}}"#;
+
+#[test]
+fn a_dropped_config_is_shown_served_and_undone() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("Llama-Mine");
+    std::fs::create_dir(&folder).unwrap();
+    let config = folder.join("config.json");
+    std::fs::write(&config, CONFIG).unwrap();
+    let mut window = Window::example();
+    let first = window.text();
+
+    window.drop_files(&[&config]);
+    window.wait_for_label("Serve it in A");
+    window.wait_for_label("ax_position_embeddings is missing");
+    window.wait_for_label("a_new_key");
+    window.wait_for_label("32 heads, 8 KV heads of 128");
+    assert_eq!(window.text(), first, "nothing is changed by looking");
+    window.click_label("Serve it in A");
+    let design = window.app().design();
+    let frontier::plan::ModelRef::Inline(model) = &design.model else {
+        panic!("the model is in the document");
+    };
+    assert_eq!(model.name, "Llama-Mine");
+    assert!(model.assumptions[0].contains("max_position_embeddings"));
+    let fp8 = frontier::catalog::Dtype::Fp8;
+    assert!(design.pools.iter().all(|p| p.precision.weights == fp8));
+    let served = window.text();
+    assert!(frontier::project::parse(&served, "served").unwrap() == *window.app().project());
+
+    // What was assumed stays with the model.
+    let tab = window.harness.get_by_role_and_label(Access::Tab, "Model");
+    window.click(tab.rect().center());
+    window.wait_for_label("Taken for granted when it was imported");
+    let strip = window
+        .harness
+        .query_by_role_and_label(Access::Image, "32 layers");
+    assert!(strip.is_some(), "the layer stack is drawn");
+
+    assert!(window.undo());
+    assert_eq!(window.text(), first, "to the byte");
+}
+
+#[test]
+fn a_broken_config_is_explained_and_changes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = dir.path().join("config.json");
+    let broken = CONFIG.replace("\"hidden_size\": 4096", "\"hidden_size\": \"4096\"");
+    std::fs::write(&config, broken).unwrap();
+    let mut window = Window::example();
+    let first = window.text();
+    window.drop_files(&[&config]);
+    window.wait_for_label("This file can't be imported");
+    window.wait_for_label("idden_size is the text");
+    window.click(window.button("OK"));
+    assert_eq!(window.text(), first);
+}
+
+#[test]
+fn a_model_is_kept_as_a_preset_and_never_replaced_unasked() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = dir.path().join("mine.json");
+    std::fs::write(&config, CONFIG).unwrap();
+    let presets = dir.path().join("presets");
+    let home = presets.clone();
+    let harness = Harness::builder()
+        .with_size([1600.0, 1100.0])
+        .with_max_steps(60)
+        .build_eframe(|cc| {
+            let options = frontier::app::AppOptions {
+                project: Some((None, project::example(FIRST_EXAMPLE).unwrap())),
+                presets_home: Some(home),
+                ..Default::default()
+            };
+            let loaded = frontier::app::Presets {
+                catalog: Arc::new(frontier::catalog::Catalog::load(None).unwrap()),
+                models: Arc::new(frontier::model::Models::load(None).unwrap()),
+            };
+            App::new(&cc.egui_ctx, options, loaded)
+        });
+    let mut window = Window { harness };
+    window.settle();
+    let kept = presets.join("models/mine.ron");
+    window.drop_files(&[&config]);
+    window.wait_for_label("Keep as preset");
+    window.click(window.button("Keep as preset"));
+    window.wait_for_label("Kept as");
+    std::fs::write(&kept, std::fs::read_to_string(&kept).unwrap() + "// mine\n").unwrap();
+    window.harness.key_press(egui::Key::Escape);
+    window.settle();
+
+    window.drop_files(&[&config]);
+    window.wait_for_label("Keep as preset");
+    window.click(window.button("Keep as preset"));
+    window.wait_for_label("is a preset already");
+    assert!(std::fs::read_to_string(&kept).unwrap().contains("// mine"));
+    window.click(window.button("Replace preset"));
+    window.wait_for_label("Kept as");
+    assert!(!std::fs::read_to_string(&kept).unwrap().contains("// mine"));
+    window.harness.key_press(egui::Key::Escape);
+    window.settle();
+
+    // One of ours is not put in the shade unasked either.
+    let ours = dir.path().join("qwen3-8b.json");
+    std::fs::write(&ours, CONFIG).unwrap();
+    window.drop_files(&[&ours]);
+    window.wait_for_label("Keep as preset");
+    window.click(window.button("Keep as preset"));
+    window.wait_for_label("is a preset already");
+    assert!(!presets.join("models/qwen3-8b.ron").exists());
 }

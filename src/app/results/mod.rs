@@ -4,6 +4,7 @@ mod cost;
 mod curve;
 mod figure;
 mod memory;
+mod model;
 mod plot;
 mod problems;
 mod table;
@@ -34,6 +35,8 @@ pub enum ResultsTab {
     Memory,
     /// What decoding costs at the very least.
     Cost,
+    /// What follows from the model's shape.
+    Model,
     /// What is wrong.
     Problems,
 }
@@ -44,6 +47,7 @@ impl ResultsTab {
         Self::Table,
         Self::Memory,
         Self::Cost,
+        Self::Model,
         Self::Problems,
     ];
 
@@ -53,6 +57,7 @@ impl ResultsTab {
             Self::Table => "Table",
             Self::Memory => "Memory",
             Self::Cost => "Cost",
+            Self::Model => "Model",
             Self::Problems => "Problems",
         }
     }
@@ -69,6 +74,8 @@ pub struct ResultsView {
     pub hovered: Option<Hovered>,
     /// The cost page.
     pub cost: CostView,
+    /// What the model tab is set to.
+    pub model: model::ModelView,
 }
 
 /// The point under the pointer: marked in all plots.
@@ -180,6 +187,7 @@ pub fn results_ui(ui: &mut Ui, view: &mut ResultsView, shown: &Shown<'_>, action
         ResultsTab::Table => table::table_ui(ui, view, shown),
         ResultsTab::Memory => memory::memory_ui(ui, shown, actions),
         ResultsTab::Cost => cost::cost_ui(ui, &mut view.cost, shown),
+        ResultsTab::Model => model::model_ui(ui, &mut view.model, shown),
         ResultsTab::Problems => problems::problems_ui(ui, shown, actions),
     }
 }

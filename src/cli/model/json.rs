@@ -45,9 +45,9 @@ pub(super) fn value(asked: &Asked) -> Value {
             "extras": all.extras,
         },
         "beside": { "mtp": all.mtp, "towers": all.towers },
-        "precision": precision.weights.name(),
+        "precision": precision.weights.name().to_lowercase(),
         "weight_bytes": weight_bytes(model, precision).get(),
-        "kv_precision": precision.kv.name(),
+        "kv_precision": precision.kv.name().to_lowercase(),
         "context": at.context,
         "kv_bytes_per_token": kv_bytes_per_token(model, precision.kv).get(),
         "kv_bytes_per_token_growing":

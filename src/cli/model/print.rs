@@ -3,8 +3,8 @@
 use super::Asked;
 use crate::cli::print::plain;
 use crate::model::{
-    Amount, Row, Section, grouped, kv_bytes_per_sequence, kv_bytes_per_token, parameters,
-    state_bytes_per_sequence, weight_bytes,
+    Amount, Row, Section, attention_kinds, ffn_kinds, grouped, kv_bytes_per_sequence,
+    kv_bytes_per_token, parameters, state_bytes_per_sequence, weight_bytes,
 };
 
 /// Columns of the terminal.
@@ -25,6 +25,8 @@ pub(super) fn summary(asked: &Asked) {
     };
     println!("{}", plain(&model.name));
     line("layers", grouped(u64::from(model.layer_count())));
+    kinds(&line, "attention", attention_kinds(model));
+    kinds(&line, "FFN", ffn_kinds(model));
     let active = if all.active() == all.total() {
         String::new()
     } else {
@@ -67,6 +69,19 @@ pub(super) fn summary(asked: &Asked) {
     }
     if !asked.imported.unused_keys.is_empty() {
         line("not used", asked.imported.unused_keys.join(", "));
+    }
+}
+
+/// Kinds of layers, the first few.
+fn kinds(line: &impl Fn(&str, String), name: &str, kinds: Vec<(String, u64)>) {
+    const MOST: usize = 6;
+    let more = kinds.len().saturating_sub(MOST);
+    for (index, (words, layers)) in kinds.into_iter().take(MOST).enumerate() {
+        let name = if index == 0 { name } else { "" };
+        line(name, format!("{} × {words}", grouped(layers)));
+    }
+    if more > 0 {
+        line("", format!("and {more} kinds more"));
     }
 }
 

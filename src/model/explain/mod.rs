@@ -11,9 +11,11 @@ mod parameters;
 mod rank;
 mod text;
 mod weights;
+mod words;
 mod work;
 
 pub use text::grouped;
+pub use words::{attention_kinds, attention_words, ffn_kinds, ffn_words};
 
 use super::{Attention, LayerRun, Model, Precision, Shard, Span};
 use expr::Expr;

@@ -89,7 +89,13 @@ pub(super) fn weights(model: &Model, precision: Precision, at: &ExplainAt) -> Se
     ));
     section
         .notes
-        .extend(replication(model, tp).into_iter().filter(|_| tp > 1));
+        .push("All layers on one rank: pipeline stages divide them.".to_owned());
+    if tp > 1 {
+        // What a latent's copies cost is told with the cache.
+        let heads = replication(model, tp);
+        let heads = heads.into_iter().filter(|note| note.contains("KV head"));
+        section.notes.extend(heads);
+    }
     section
 }
 
