@@ -158,6 +158,19 @@ pub fn legal_values(model: &Model, pool: &Pool, degree: Degree, gpus: u32) -> Ve
     repair::legal(&case, degree, gpus)
 }
 
+/// A pool's layout with one degree changed; EP follows where it must.
+#[must_use]
+pub fn layout_with(model: &Model, pool: &Pool, degree: Degree, value: u32) -> Layout {
+    let facts = Facts::of(model, pool.precision.weights);
+    let case = Case {
+        facts: &facts,
+        layout: pool.layout,
+        engine: pool.engine.kind,
+    };
+    let layout = degree.set(pool.layout, value);
+    repair::followed(&case, layout).unwrap_or(layout)
+}
+
 /// Whether a layout keeps every rule.
 pub(super) fn keeps_all(facts: &Facts, engine: EngineKind, layout: Layout) -> bool {
     let case = Case {

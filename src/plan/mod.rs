@@ -17,7 +17,7 @@ pub use design::{Design, DesignId, ModelRef};
 pub use engine::{Engine, EngineKind, FirstToken, Setting};
 pub use finding::{Change, Finding, Place, Repair, Severity};
 pub use frozen::{Plan, PlannedPool, PlannedService, Replica, StageRun};
-pub use legality::{Degree, legal_values};
+pub use legality::{Degree, layout_with, legal_values};
 pub(crate) use memory::shard;
 pub use memory::{BlockSource, MemoryBudget, MemoryTerm};
 pub use pool::{Feed, Layout, Phases, Pool, PoolId, Role, Service, ServiceId};

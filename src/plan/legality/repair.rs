@@ -35,10 +35,11 @@ pub(super) fn legal(case: &Case<'_>, degree: Degree, gpus: u32) -> Vec<u32> {
     let others = (layout.gpus() / degree.of(layout).max(1)).max(1);
     let most = (gpus / others).clamp(1, MAX_DEGREE);
     let values: Vec<u32> = match degree {
-        Degree::Ep => (1..=ranks.min(MAX_DEGREE)).collect(),
+        Degree::Ep => divisors(ranks),
         Degree::Redundant => redundant(case),
-        Degree::Pp => (1..=most.min(case.facts.layers.max(1))).collect(),
-        Degree::Tp | Degree::Dp | Degree::Cp => (1..=most).collect(),
+        Degree::Tp => (1..=most).collect(),
+        // Those that leave no GPU over.
+        Degree::Pp | Degree::Dp | Degree::Cp => divisors(most),
     };
     values
         .into_iter()
@@ -47,6 +48,12 @@ pub(super) fn legal(case: &Case<'_>, degree: Degree, gpus: u32) -> Vec<u32> {
             case.with(layout).breaks(degree).is_none()
                 && (degree == Degree::Ep || followed(case, layout).is_some())
         })
+        .collect()
+}
+
+fn divisors(of: u32) -> Vec<u32> {
+    (1..=of.min(MAX_DEGREE))
+        .filter(|value| of.is_multiple_of(*value))
         .collect()
 }
 
@@ -72,24 +79,31 @@ fn missing(case: &Case<'_>) -> Option<u32> {
 
 /// The layout with an EP that keeps its rules if the one it has does not but did before; none: there
 /// is no such EP.
-fn followed(case: &Case<'_>, layout: Layout) -> Option<Layout> {
+pub(super) fn followed(case: &Case<'_>, layout: Layout) -> Option<Layout> {
     let fine = |layout| case.with(layout).breaks(Degree::Ep).is_none();
+    let layout = tidy(layout);
     if fine(layout) || !fine(case.layout) {
         return Some(layout);
     }
     let ranks = layout.tp.saturating_mul(layout.dp).min(MAX_DEGREE);
     let all_before = case.layout.ep == case.layout.tp.saturating_mul(case.layout.dp);
-    let with = |ep| Degree::Ep.set(layout, ep);
+    let with = |ep| tidy(Degree::Ep.set(layout, ep));
     if all_before && fine(with(ranks)) {
         return Some(with(ranks));
     }
-    (1..=ranks)
+    divisors(ranks)
+        .into_iter()
         .rev()
-        .map(|ep| Layout {
-            redundant_experts: if ep == 1 { 0 } else { layout.redundant_experts },
-            ..with(ep)
-        })
+        .map(with)
         .find(|layout| fine(*layout))
+}
+
+/// Ranks that hold every expert have no use for copies.
+const fn tidy(mut layout: Layout) -> Layout {
+    if layout.ep == 1 {
+        layout.redundant_experts = 0;
+    }
+    layout
 }
 
 /// Repairs of a degree, best first: what the button says, and the layout.
