@@ -387,7 +387,10 @@ fn the_cost_page_shows_the_librarys_numbers() {
         window.click(at);
         window.harness.get_by_role_and_label(Access::Tab, page);
     }
-    window.harness.get_by_label_contains("each FFN GPU needs");
+    let rates = window
+        .harness
+        .query_all_by_label_contains("each FFN GPU needs");
+    assert!(rates.count() >= 2, "a rate for every context");
 }
 
 /// Without `max_position_embeddings`: something has to be assumed.

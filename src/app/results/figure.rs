@@ -166,8 +166,10 @@ impl Scaled {
         let ticks = match axis.scale {
             Scale::Linear => linear(low, high, most),
             Scale::Log10 => {
-                let mut sets = log_candidates(low, high).into_iter();
-                sets.find(|set| set.len() <= most).unwrap_or_default()
+                let mut sets = log_candidates(low, high);
+                let fits = sets.iter().position(|set| set.len() <= most);
+                let sparsest = sets.len().saturating_sub(1);
+                sets.swap_remove(fits.unwrap_or(sparsest))
             }
         };
         let mut scaled = Self {

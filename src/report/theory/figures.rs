@@ -135,6 +135,7 @@ pub fn roofline_figure(table: &CostTable) -> Figure {
             None => intensities.push((intensity, model.name.clone())),
         }
     }
+    intensities.sort_by(|a, b| a.0.total_cmp(&b.0));
     let ridges = table.hardware.iter().map(|gpu| gpu.ridge(table.terms));
     let all = || intensities.iter().map(|(x, _)| *x).chain(ridges.clone());
     let low = all().fold(f64::INFINITY, f64::min) / 2.5;

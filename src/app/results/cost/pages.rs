@@ -13,6 +13,8 @@ use eframe::egui::{self, Button, Color32, Label, RichText, Stroke, Ui, vec2};
 
 /// From this width on numbers stand beside the plot, not in place of it.
 const WIDE: f32 = 700.0;
+/// From this width on the cost table leaves room for its plots.
+const ROOMY: f32 = 1050.0;
 /// Least width of a plot.
 const PLOT: f32 = 190.0;
 /// Gap between plots.
@@ -48,7 +50,8 @@ pub(super) fn pages_ui(ui: &mut Ui, view: &mut CostView, shown: &Shown<'_>, answ
     ui.allocate_ui(size, |ui| {
         ui.set_min_size(size);
         match page {
-            Page::Costs => costs_ui(ui, theme, table),
+            Page::Costs if size.x < ROOMY => costs_ui(ui, theme, table),
+            Page::Costs => beside_ui(ui, theme, figure, numbers, |ui| costs_ui(ui, theme, table)),
             Page::Context => plots_ui(ui, theme, figure),
             Page::Roofline => {
                 beside_ui(ui, theme, figure, numbers, |ui| {
