@@ -6,6 +6,8 @@
 //! chunked prefill the budget must hold the longest sequence), `cases.md` T15 and T17.
 
 mod running;
+#[cfg(test)]
+mod tests;
 
 pub(super) use running::not_run;
 
