@@ -250,12 +250,13 @@ fn a_recurrent_prompt_is_linear_and_its_decode_reads_the_state() {
 #[test]
 fn what_is_sent_is_what_the_decode_ranks_keep() {
     for model in samples::all() {
-        for (from, to) in [(1, 1), (1, 4), (4, 1), (8, 2), (2, 8)] {
-            // Kept whole on each rank of a layout without a plan for it: shapes alone decide.
+        let mut checked = 0;
+        for (from, to) in [(1, 1), (1, 4), (4, 1), (8, 2), (2, 8), (4, 8), (8, 4)] {
             let mut design = worked(0);
             design.model = ModelRef::Inline(Box::new(model.clone()));
             let moe = model.moe().is_some();
             for (pool, tp) in design.pools.iter_mut().zip([from, to]) {
+                pool.precision = Precision::FP8;
                 pool.layout = Layout {
                     tp,
                     ep: if moe { tp } else { 1 },
@@ -270,6 +271,7 @@ fn what_is_sent_is_what_the_decode_ranks_keep() {
             let Some(plan) = compile(&design, &catalog, &models, demand).plan else {
                 continue;
             };
+            checked += 1;
             let shape = kv_transfer(
                 &mut Router::new(&plan.topology),
                 &plan.model,
@@ -303,6 +305,7 @@ fn what_is_sent_is_what_the_decode_ranks_keep() {
                 );
             }
         }
+        assert!(checked >= 2, "{}: {checked}", model.id);
     }
 }
 

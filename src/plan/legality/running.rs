@@ -55,3 +55,6 @@ fn layer_spans(attention: &Attention) -> Vec<u64> {
         Attention::Recurrent(_) | Attention::Matrix | Attention::None => Vec::new(),
     }
 }
+
+#[cfg(test)]
+mod tests;
