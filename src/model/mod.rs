@@ -36,9 +36,9 @@ pub use explain::{
     Amount, ExplainAt, Row, Section, attention_kinds, attention_words, explain, ffn_kinds,
     ffn_words, grouped, own_precision,
 };
-pub use import::{ImportError, Imported, import_checkpoint, import_config};
 #[cfg(test)]
 pub(crate) use import::tests::published_models;
+pub use import::{ImportError, Imported, import_checkpoint, import_config};
 pub use library::Models;
 pub use precision::{Precision, Scale, WeightFormat};
 pub use preset::{KeepError, keep_preset, preset_text};
