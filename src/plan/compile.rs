@@ -1,15 +1,17 @@
 //! From a design to a [`Plan`], or to the findings that say why not. All of them, not the first.
 
+mod fits;
 mod serving;
 
 use super::design::{Design, ModelRef};
+use super::engine::EngineKind;
 use super::finding::{Change, Finding, Place, Severity};
 use super::frozen::{Plan, PlannedPool, Replica};
-use super::legality;
-use super::memory::{BlockSource, MemoryBudget, budget, split_layers};
+use super::legality::{self, Facts};
+use super::memory::{MemoryBudget, budget, split_layers};
 use super::placement::place;
-use super::pool::{Layout, Pool, PoolId, Role};
-use crate::catalog::{Catalog, Gpu};
+use super::pool::{Layout, Pool, PoolId};
+use crate::catalog::Catalog;
 use crate::cluster::{GpuAddress, GpuIx, GpuRange, MAX_GPUS, Router, Topology, unfold};
 use crate::model::{Model, Models};
 use crate::units::{DollarsPerHour, Watts};
@@ -273,6 +275,7 @@ impl Compiling<'_> {
         } else {
             pool.layout
         };
+        self.not_simulated(pool);
         let placed = place(self.topology, gpus, layout);
         if placed.replicas.is_empty() {
             self.too_few(pool, layout, count);
@@ -316,6 +319,37 @@ impl Compiling<'_> {
         })
     }
 
+    /// What can be drawn, weighed and checked, but not simulated as it is.
+    fn not_simulated(&mut self, pool: &Pool) {
+        let place = || Place::Pool(pool.id.clone());
+        if pool.layout.cp > 1 {
+            let without = Layout {
+                cp: 1,
+                ..pool.layout
+            };
+            self.findings.push(
+                Finding::error(
+                    place(),
+                    format!(
+                        "CP {} counts its GPUs and memory, but this version can't simulate context parallelism",
+                        pool.layout.cp
+                    ),
+                )
+                .with_repair("Use CP 1", Change::Layout(pool.id.clone(), without)),
+            );
+        }
+        if pool.engine.kind != EngineKind::Vllm {
+            self.findings.push(Finding::warning(
+                place(),
+                format!(
+                    "memory follows {} {}; scheduling follows vLLM's loop, the only one simulated so far",
+                    pool.engine.kind.name(),
+                    pool.engine.version
+                ),
+            ));
+        }
+    }
+
     fn errors(&self) -> usize {
         self.findings
             .iter()
@@ -327,34 +361,34 @@ impl Compiling<'_> {
         let mut finding = Finding::error(
             Place::Pool(pool.id.clone()),
             format!(
-                "a replica of TP {} × PP {} × DP {} needs {} GPUs; “{}” has {count}",
+                "a replica of TP {} × PP {} × DP {}{} needs {} GPUs; “{}” has {count}",
                 layout.tp,
                 layout.pp,
                 layout.dp,
+                if layout.cp > 1 {
+                    format!(" × CP {}", layout.cp)
+                } else {
+                    String::new()
+                },
                 layout.gpus(),
                 pool.name
             ),
         );
-        let fitting = legality::legal_tps(self.model, count).last().copied();
-        if let Some(tp) = fitting {
-            let ep = self.model.moe().map_or(1, |moe| {
-                (1..=tp)
-                    .rev()
-                    .find(|ep| tp.is_multiple_of(*ep) && moe.experts.is_multiple_of(u64::from(*ep)))
-                    .unwrap_or(1)
-            });
+        let facts = Facts::of(self.model, pool.precision.weights);
+        let fitting = legality::legal_tps(&facts, count)
+            .into_iter()
+            .rev()
+            .flat_map(|tp| [(tp, tp), (tp, 1)])
+            .map(|(tp, ep)| Layout {
+                tp,
+                ep: if self.model.moe().is_some() { ep } else { 1 },
+                ..Layout::SINGLE
+            })
+            .find(|layout| legality::keeps_all(&facts, pool.engine.kind, *layout));
+        if let Some(layout) = fitting {
             finding = finding.with_repair(
-                format!("Use TP {tp}"),
-                Change::Layout(
-                    pool.id.clone(),
-                    Layout {
-                        tp,
-                        pp: 1,
-                        dp: 1,
-                        ep,
-                        ..Layout::SINGLE
-                    },
-                ),
+                format!("Use TP {}", layout.tp),
+                Change::Layout(pool.id.clone(), layout),
             );
         }
         self.findings.push(finding);
@@ -382,108 +416,5 @@ impl Compiling<'_> {
                 return;
             }
         }
-    }
-
-    fn fits(&mut self, pool: &Pool, gpu: &Gpu, layout: Layout, count: u32, memory: &MemoryBudget) {
-        if matches!(pool.role, Role::Attention | Role::Ffn) {
-            return;
-        }
-        let longest = self.demand.longest_context.max(1);
-        if memory.shortfall.is_none() && memory.kv_tokens >= longest {
-            return;
-        }
-        let cause = match memory.shortfall {
-            Some(missing) if memory.source == BlockSource::Measured => format!(
-                "num_gpu_blocks is {}: weights and so many blocks take {:.1} GiB more than the {:.1} GiB of each {}",
-                memory.blocks,
-                missing.gib(),
-                memory.capacity.gib(),
-                gpu.name
-            ),
-            Some(missing) => format!(
-                "{} does not fit {} GPUs at TP {} · PP {} · EP {}: it takes {:.1} GiB more than the {:.1} GiB of each",
-                self.model.name,
-                gpu.name,
-                layout.tp,
-                layout.pp,
-                layout.ep,
-                missing.gib(),
-                memory.capacity.gib()
-            ),
-            None => format!(
-                "{:.2} GiB are left for KV on each {}: {} tokens, but one request of the workload needs {longest}",
-                memory.kv.gib(),
-                gpu.name,
-                memory.kv_tokens
-            ),
-        };
-        let fits = |layout: Layout| {
-            let memory = budget(self.model, pool, gpu, layout);
-            memory.shortfall.is_none() && memory.kv_tokens >= longest
-        };
-        let smallest = self.layouts(layout, 1024).into_iter().find(|l| fits(*l));
-        let place = Place::Pool(pool.id.clone());
-        let finding = match smallest {
-            Some(smallest) => {
-                let words = format!(
-                    "{cause}. The smallest layout that fits is TP {} · PP {} · EP {} ({} GPUs)",
-                    smallest.tp,
-                    smallest.pp,
-                    smallest.ep,
-                    smallest.gpus()
-                );
-                let finding = Finding::error(place, words);
-                if smallest.gpus() <= count {
-                    finding.with_repair(
-                        format!("Use TP {} PP {}", smallest.tp, smallest.pp),
-                        Change::Layout(pool.id.clone(), smallest),
-                    )
-                } else if gpu.peaks.has(crate::catalog::Dtype::Fp8)
-                    && pool.precision.weights == crate::catalog::Dtype::Bf16
-                {
-                    finding.with_repair("Use FP8 weights", Change::Fp8Weights(pool.id.clone()))
-                } else {
-                    finding
-                }
-            }
-            None => Finding::error(place, format!("{cause}. No layout up to 1,024 GPUs fits")),
-        };
-        self.findings.push(finding);
-    }
-
-    /// Legal layouts, fewest GPUs first, TP before PP.
-    fn layouts(&self, like: Layout, most: u32) -> Vec<Layout> {
-        let mut layouts = Vec::new();
-        for tp in legality::legal_tps(self.model, 64.min(most)) {
-            for pp in (0..7).map(|power| 1u32 << power) {
-                if pp > self.model.layer_count() || tp.saturating_mul(pp) > most {
-                    continue;
-                }
-                let ep = self.model.moe().map_or(1, |moe| {
-                    if like.ep > 1 && moe.experts.is_multiple_of(u64::from(tp)) {
-                        tp
-                    } else {
-                        1
-                    }
-                });
-                let moe_tp = u64::from(tp / ep);
-                if self
-                    .model
-                    .moe()
-                    .is_some_and(|moe| !moe.intermediate.is_multiple_of(moe_tp.max(1)))
-                {
-                    continue;
-                }
-                layouts.push(Layout {
-                    tp,
-                    pp,
-                    dp: 1,
-                    ep,
-                    ..Layout::SINGLE
-                });
-            }
-        }
-        layouts.sort_by_key(|layout| (layout.gpus(), layout.pp));
-        layouts
     }
 }

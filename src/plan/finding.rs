@@ -4,6 +4,7 @@
 use super::design::Design;
 use super::pool::{Layout, PoolId, ServiceId};
 use crate::cluster::{ClusterPlace, GpuRange, GroupId, LinkId};
+use crate::model::Precision;
 
 /// How much it matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,8 +57,10 @@ pub enum Change {
     LinkCount(LinkId, u32),
     /// Another token budget.
     TokenBudget(PoolId, u32),
-    /// FP8 weights and activations.
-    Fp8Weights(PoolId),
+    /// Another layout in other number formats.
+    Fit(PoolId, Layout, Precision),
+    /// Other measured KV blocks, or none.
+    Blocks(PoolId, Option<u64>),
     /// Take a link away.
     RemoveLink(LinkId),
     /// Take a pool away; its GPUs become idle.
@@ -97,10 +100,15 @@ impl Repair {
                     pool.engine.max_num_batched_tokens = *tokens;
                 }
             }
-            Change::Fp8Weights(id) => {
+            Change::Fit(id, layout, precision) => {
                 if let Some(pool) = design.pool_mut(id) {
-                    pool.precision.weights = crate::catalog::Dtype::Fp8;
-                    pool.precision.activations = crate::catalog::Dtype::Fp8;
+                    pool.layout = *layout;
+                    pool.precision = *precision;
+                }
+            }
+            Change::Blocks(id, blocks) => {
+                if let Some(pool) = design.pool_mut(id) {
+                    pool.engine.num_gpu_blocks = *blocks;
                 }
             }
             Change::RemoveLink(id) => design.cluster.links.retain(|l| &l.id != id),
@@ -121,6 +129,8 @@ pub struct Finding {
     pub cause: String,
     /// How to mend it, where that is clear.
     pub repair: Option<Repair>,
+    /// Other ways to mend it.
+    pub further: Vec<Repair>,
 }
 
 impl Finding {
@@ -132,6 +142,7 @@ impl Finding {
             place,
             cause,
             repair: None,
+            further: Vec::new(),
         }
     }
 
@@ -143,6 +154,7 @@ impl Finding {
             place,
             cause,
             repair: None,
+            further: Vec::new(),
         }
     }
 
@@ -154,16 +166,21 @@ impl Finding {
             place,
             cause,
             repair: None,
+            further: Vec::new(),
         }
     }
 
-    /// The same with a repair.
+    /// The same with a repair; a second one and more are further ways.
     #[must_use]
     pub fn with_repair(mut self, label: impl Into<String>, change: Change) -> Self {
-        self.repair = Some(Repair {
+        let repair = Repair {
             label: label.into(),
             change,
-        });
+        };
+        match self.repair {
+            None => self.repair = Some(repair),
+            Some(_) => self.further.push(repair),
+        }
         self
     }
 }

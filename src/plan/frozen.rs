@@ -1,7 +1,8 @@
 //! A plan: a design frozen into dense arrays, the only input of `cost` and `sim`.
 
+use super::engine::Engine;
 use super::memory::MemoryBudget;
-use super::pool::{Engine, Layout, Phases, PoolId, Role};
+use super::pool::{Layout, Phases, PoolId, Role};
 use crate::catalog::Gpu;
 use crate::cluster::{GpuIx, Topology};
 use crate::model::{Model, Precision};

@@ -3,6 +3,7 @@
 
 mod compile;
 mod design;
+mod engine;
 mod finding;
 mod frozen;
 mod legality;
@@ -13,13 +14,13 @@ mod sequence;
 
 pub use compile::{Compiled, Demand, compile};
 pub use design::{Design, DesignId, ModelRef};
+pub use engine::{Engine, EngineKind, FirstToken, Setting};
 pub use finding::{Change, Finding, Place, Repair, Severity};
 pub use frozen::{Plan, PlannedPool, PlannedService, Replica, StageRun};
+pub use legality::{Degree, layout_with, legal_values};
 pub(crate) use memory::shard;
 pub use memory::{BlockSource, MemoryBudget, MemoryTerm};
-pub use pool::{
-    Engine, EngineKind, Feed, FirstToken, Layout, Phases, Pool, PoolId, Role, Service, ServiceId,
-};
+pub use pool::{Feed, Layout, Phases, Pool, PoolId, Role, Service, ServiceId};
 pub use sequence::SequenceKv;
 
 #[cfg(test)]

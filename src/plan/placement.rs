@@ -42,7 +42,7 @@ pub(super) fn place(topology: &Topology, gpus: &[GpuIx], layout: Layout) -> Plac
             .flat_map(|domain| domain.chunks_exact(tp).map(<[GpuIx]>::to_vec))
             .collect()
     };
-    let per_replica = (layout.dp * layout.pp).max(1) as usize;
+    let per_replica = (layout.gpus() as usize / tp).max(1);
     let replicas: Vec<Replica> = groups
         .chunks_exact(per_replica)
         .map(|chunk| Replica {

@@ -1,10 +1,10 @@
 //! Who does what, as drawn: pools with a role, a layout, an engine and a precision; services made
 //! of pools; feeds between services.
 
+use super::engine::Engine;
 use crate::catalog::typed_id;
 use crate::cluster::GpuRange;
 use crate::model::Precision;
-use crate::units::Seconds;
 use serde::{Deserialize, Serialize};
 
 typed_id!(
@@ -104,86 +104,6 @@ impl Layout {
     #[must_use]
     pub fn moe_tp(self) -> u32 {
         (self.tp.saturating_mul(self.dp) / self.ep.max(1)).max(1)
-    }
-}
-
-/// Which serving engine's loop runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum EngineKind {
-    /// vLLM, V1 scheduler.
-    Vllm,
-    /// SGLang.
-    Sglang,
-    /// TensorRT-LLM, PyTorch backend.
-    TensorRtLlm,
-}
-
-impl EngineKind {
-    /// The engine's name.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Vllm => "vLLM",
-            Self::Sglang => "SGLang",
-            Self::TensorRtLlm => "TensorRT-LLM",
-        }
-    }
-}
-
-/// When a disaggregated request's first token, computed by prefill, reaches the client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum FirstToken {
-    /// When prefill ends.
-    PrefillEnd,
-    /// When its KV has arrived and decode has admitted it.
-    DecodeAdmission,
-}
-
-/// An engine's settings, by the engine's own names.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Engine {
-    /// Which engine.
-    pub kind: EngineKind,
-    /// Its version.
-    pub version: String,
-    /// Token budget of a step.
-    pub max_num_batched_tokens: u32,
-    /// Most requests running in one scheduler.
-    pub max_num_seqs: u32,
-    /// Tokens of a KV block.
-    pub block_size: u32,
-    /// Share of device memory the engine may use.
-    pub gpu_memory_utilization: f64,
-    /// Whether a prompt may be cut to fit the budget.
-    pub enable_chunked_prefill: bool,
-    /// Measured KV blocks per scheduler; none: derived from memory.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub num_gpu_blocks: Option<u64>,
-    /// Host time added to each step.
-    pub host_step_time: Seconds,
-    /// See [`FirstToken`].
-    pub first_token: FirstToken,
-}
-
-impl Engine {
-    /// vLLM's defaults for its API server (`vllm/engine/arg_utils.py`, 0.11): GPUs of 70 GiB and
-    /// more except the A100 get a budget of 8,192 tokens and 1,024 sequences, others 2,048 and 256.
-    /// The block is FlashAttention's 16 tokens. Host time is off until it is calibrated.
-    #[must_use]
-    pub fn vllm(large_gpu: bool) -> Self {
-        Self {
-            kind: EngineKind::Vllm,
-            version: "0.11.0".to_owned(),
-            max_num_batched_tokens: if large_gpu { 8192 } else { 2048 },
-            max_num_seqs: if large_gpu { 1024 } else { 256 },
-            block_size: 16,
-            gpu_memory_utilization: 0.9,
-            enable_chunked_prefill: true,
-            num_gpu_blocks: None,
-            host_step_time: Seconds::ZERO,
-            first_token: FirstToken::DecodeAdmission,
-        }
     }
 }
 

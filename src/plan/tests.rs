@@ -92,26 +92,6 @@ fn tp_that_does_not_divide_lists_what_does_and_is_mended() {
 }
 
 #[test]
-fn legal_tp_follows_heads_and_widths() {
-    // cases.md T15: 28 heads, 4 KV heads, width 18,944 → 1, 2, 4.
-    use crate::model::{Attention, Ffn, Gqa, LayerRun, Model};
-    let attention = Attention::Gqa(Gqa {
-        heads: 28,
-        kv_heads: 4,
-        head_dim: 128,
-        qkv_bias: true,
-        ..Gqa::default()
-    });
-    let model = Model::of_layers(
-        ModelId::new("r1-distill-qwen-7b").unwrap(),
-        3584,
-        152_064,
-        vec![LayerRun::new(28, attention, Ffn::gated(18_944))],
-    );
-    assert_eq!(legality::legal_tps(&model, 64), vec![1, 2, 4]);
-}
-
-#[test]
 fn experts_must_divide() {
     // cases.md T17 for 128 experts: EP 3 gives 42.67 experts a GPU.
     let design = on(
@@ -168,36 +148,6 @@ fn a_model_that_does_not_fit_names_the_smallest_layout_that_does() {
     let huge = check(&on("hgx-h800", "llama-3.1-405b", tp(8), Precision::BF16));
     let cause = &errors(&huge)[0].cause;
     assert!(cause.contains("16 GPUs"), "{cause}");
-}
-
-#[test]
-fn kv_budget_is_near_the_measured_one() {
-    // cases.md T39, vLLM 0.11 on an H100 (79.18 GiB to PyTorch), utilisation 0.9: Qwen3-32B at TP 1
-    // leaves 4.45 GiB, Llama-3.1-8B 51.38 GiB. The activation peak is estimated, so the tolerance
-    // here is what that estimate deserves (in GiB), not a calibration.
-    for (model, measured, tolerance) in [("qwen3-32b", 4.45, 3.0), ("llama-3.1-8b", 51.38, 3.0)] {
-        let compiled = check(&on("hgx-h100", model, tp(1), Precision::BF16));
-        let kv = compiled.memory[0].1.kv.gib();
-        assert!(
-            (kv - measured).abs() < tolerance,
-            "{model}: {kv} GiB, measured {measured}"
-        );
-    }
-    // The weights are exact.
-    let compiled = check(&on("hgx-h100", "qwen3-32b", tp(1), Precision::BF16));
-    let weights = compiled.memory[0].1.terms[0].bytes.gib();
-    assert!((weights - 61.03).abs() < 0.05, "{weights}");
-}
-
-#[test]
-fn measured_blocks_override_and_say_so() {
-    // cases.md T40.
-    let mut design = worked(1);
-    design.pools[0].engine.num_gpu_blocks = Some(2588);
-    let compiled = check(&design);
-    let memory = &compiled.memory[0].1;
-    assert_eq!((memory.blocks, memory.kv_tokens), (2588, 41_408));
-    assert_eq!(memory.source, BlockSource::Measured);
 }
 
 #[test]
@@ -465,5 +415,91 @@ fn stages_get_all_layers() {
             sizes.iter().max().unwrap() - sizes.iter().min().unwrap() <= 1,
             "{sizes:?}"
         );
+    }
+}
+
+// cases.md T43: what fits 405B in BF16 is 16 GPUs, TP inside a server first.
+#[test]
+fn repairs_of_what_does_not_fit_make_it_fit() {
+    for (node, model, at, precision) in [
+        ("hgx-h800", "llama-3.3-70b", tp(1), Precision::BF16),
+        ("hgx-h800", "llama-3.1-405b", tp(8), Precision::BF16),
+        ("hgx-h100", "llama-3.3-70b", tp(1), Precision::FP8),
+        ("hgx-h200", "deepseek-v3", tp(4), Precision::FP8),
+    ] {
+        let design = on(node, model, at, precision);
+        let compiled = check(&design);
+        let finding = errors(&compiled)[0];
+        assert!(finding.cause.contains("does not fit"), "{}", finding.cause);
+        let repairs: Vec<_> = finding.repair.iter().chain(&finding.further).collect();
+        assert!(!repairs.is_empty(), "{model}: {}", finding.cause);
+        for repair in repairs {
+            let mut mended = design.clone();
+            repair.apply(&mut mended);
+            let after = check(&mended);
+            assert!(
+                !errors(&after)
+                    .iter()
+                    .any(|f| f.cause.contains("does not fit") || f.cause.contains("left for KV")),
+                "{model}, {}: {:?}",
+                repair.label,
+                errors(&after)
+            );
+        }
+    }
+    let huge = check(&on("hgx-h800", "llama-3.1-405b", tp(8), Precision::BF16));
+    let cause = &errors(&huge)[0].cause;
+    assert!(cause.contains("TP 8 · PP 2"), "{cause}");
+}
+
+// cases.md T31: CP counts its GPUs.
+#[test]
+fn context_parallelism_counts_its_gpus_and_is_not_run() {
+    let cp = Layout {
+        cp: 8,
+        ..Layout::SINGLE
+    };
+    assert_eq!(cp.gpus(), 8);
+    let decode = Layout {
+        dp: 48,
+        ep: 48,
+        ..Layout::SINGLE
+    };
+    assert_eq!(3 * cp.gpus() + decode.gpus(), 72);
+    let mut design = on("hgx-h800", "qwen3-8b", cp, Precision::BF16);
+    let compiled = check(&design);
+    assert!(compiled.plan.is_none());
+    assert!(
+        errors(&compiled)
+            .iter()
+            .any(|f| f.cause.contains("context parallelism"))
+    );
+    assert!(!compiled.memory.is_empty(), "weighed all the same");
+    assert!(repaired(design.clone()).plan.is_some());
+    design.pools[0].gpus = vec!["n0/0/0-3".parse().unwrap()];
+    let compiled = check(&design);
+    assert!(
+        errors(&compiled)
+            .iter()
+            .any(|f| f.cause.contains("CP 8 needs 8 GPUs") && f.cause.contains("has 4")),
+        "{:?}",
+        errors(&compiled)
+    );
+}
+
+#[test]
+fn another_engine_is_weighed_by_its_rule_and_says_what_is_simulated() {
+    let mut design = worked(1);
+    let gpu = check(&design).plan.unwrap().pools[0].gpu.clone();
+    let layout = design.pools[0].layout;
+    for kind in EngineKind::ALL {
+        design.pools[0].engine = Engine::defaults(kind, &gpu, layout);
+        let compiled = check(&design);
+        assert!(compiled.plan.is_some(), "{:?}", compiled.findings);
+        let said = compiled
+            .findings
+            .iter()
+            .any(|f| f.severity == Severity::Warning && f.cause.contains("vLLM's loop"));
+        assert_eq!(said, kind != EngineKind::Vllm);
     }
 }

@@ -7,14 +7,12 @@ use super::{drop_empty_pools, gpu_short, members, set_members};
 use crate::catalog::{Catalog, Gpu, GpuId};
 use crate::cluster::{Cluster, GpuAddress, GroupKind};
 use crate::model::Precision;
-use crate::plan::{Design, Engine, Layout, Pool, PoolId, Role};
+use crate::plan::{Design, Engine, EngineKind, Layout, Pool, PoolId, Role};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Widest tensor parallelism suggested: beyond it most models run out of KV heads and servers
 /// out of GPUs.
 const WIDEST_TP: u32 = 8;
-/// From this memory on vLLM takes its large defaults, A100 excepted (`vllm/engine/arg_utils.py`).
-const LARGE_GIB: f64 = 70.0;
 
 /// The type of a GPU, if it is drawn.
 #[must_use]
@@ -40,7 +38,7 @@ pub fn gpu_type_of<'a>(
 /// The engine a new pool starts with.
 #[must_use]
 pub fn engine_default(gpu: &Gpu) -> Engine {
-    Engine::vllm(gpu.memory.gib() >= LARGE_GIB && !gpu_short(gpu).starts_with("A100"))
+    Engine::defaults(EngineKind::Vllm, gpu, Layout::SINGLE)
 }
 
 /// A layout that leaves no GPU over: the given one where it fits; else its like, narrower; else

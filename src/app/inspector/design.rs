@@ -101,6 +101,7 @@ pub(super) fn layout_text(layout: Layout, model: Option<&Model>) -> String {
         ("PP", layout.pp),
         ("DP", layout.dp),
         ("EP", if moe { layout.ep } else { 1 }),
+        ("CP", layout.cp),
     ]
     .into_iter()
     .filter(|(name, n)| *n > 1 || *name == "TP")

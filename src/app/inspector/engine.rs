@@ -1,11 +1,12 @@
-//! Engine settings, by the engine's own names.
+//! Which engine a pool runs, and its settings by the engine's own names.
 
 use super::{Inspected, pool::edit};
 use crate::app::command::Actions;
+use crate::app::totals::pool_gpu;
 use crate::app::widgets::{
     Rows, choice, count_field, number_field, section, text_field, typed_field,
 };
-use crate::plan::{Engine, FirstToken, Pool};
+use crate::plan::{Engine, EngineKind, FirstToken, Pool, Setting};
 use crate::units::Seconds;
 use eframe::egui::{Response, Ui};
 use std::ops::RangeInclusive;
@@ -14,8 +15,9 @@ pub(super) fn engine_ui(ui: &mut Ui, view: &Inspected<'_>, pool: &Pool, actions:
     let theme = view.theme;
     let rows = Rows::wide(theme);
     let engine = &pool.engine;
-    section(ui, theme, engine.kind.name());
+    section(ui, theme, "Engine");
     let key = |what: &str| format!("{}/{what}", pool.id);
+    kind_ui(ui, view, pool, &rows, actions);
 
     let version = rows.field(ui, "version", "", |ui| {
         let typed = text_field(ui, theme, &key("version"), &engine.version);
@@ -38,7 +40,7 @@ pub(super) fn engine_ui(ui: &mut Ui, view: &Inspected<'_>, pool: &Pool, actions:
     };
     count(
         ui,
-        "max_num_batched_tokens",
+        engine.word(Setting::TokenBudget),
         "Token budget of a step",
         engine.max_num_batched_tokens,
         1..=1_048_576,
@@ -46,7 +48,7 @@ pub(super) fn engine_ui(ui: &mut Ui, view: &Inspected<'_>, pool: &Pool, actions:
     );
     count(
         ui,
-        "max_num_seqs",
+        engine.word(Setting::MaxSequences),
         "Most requests running in one scheduler",
         engine.max_num_seqs,
         1..=65_536,
@@ -54,7 +56,7 @@ pub(super) fn engine_ui(ui: &mut Ui, view: &Inspected<'_>, pool: &Pool, actions:
     );
     count(
         ui,
-        "block_size",
+        engine.word(Setting::BlockSize),
         "Tokens of a KV block",
         engine.block_size,
         1..=1024,
@@ -62,18 +64,19 @@ pub(super) fn engine_ui(ui: &mut Ui, view: &Inspected<'_>, pool: &Pool, actions:
     );
     let share = rows.field(
         ui,
-        "gpu_memory_utilization",
-        "Share of device memory the engine may use",
+        engine.word(Setting::MemoryFraction),
+        engine.kind.fraction_means(),
         |ui| number_field(ui, engine.gpu_memory_utilization, 0.1..=1.0, 0.005, ""),
     );
     if let Some(share) = share {
-        scrub(view, pool, actions, "gpu_memory_utilization", move |e| {
+        let word = engine.word(Setting::MemoryFraction);
+        scrub(view, pool, actions, word, move |e| {
             e.gpu_memory_utilization = share;
         });
     }
     let chunked = rows.field(
         ui,
-        "enable_chunked_prefill",
+        engine.word(Setting::ChunkedPrefill),
         "Whether a prompt may be cut to fit the budget",
         |ui| {
             let mut on = engine.enable_chunked_prefill;
@@ -86,7 +89,8 @@ pub(super) fn engine_ui(ui: &mut Ui, view: &Inspected<'_>, pool: &Pool, actions:
         },
     );
     if let Some(on) = chunked {
-        edit(view, pool, actions, "enable_chunked_prefill", move |p| {
+        let word = engine.word(Setting::ChunkedPrefill);
+        edit(view, pool, actions, word, move |p| {
             p.engine.enable_chunked_prefill = on;
         });
     }
@@ -128,6 +132,38 @@ pub(super) fn engine_ui(ui: &mut Ui, view: &Inspected<'_>, pool: &Pool, actions:
             p.engine.first_token = first
         });
     }
+}
+
+/// The engine itself; another one comes with its own defaults.
+fn kind_ui(ui: &mut Ui, view: &Inspected<'_>, pool: &Pool, rows: &Rows<'_>, actions: &mut Actions) {
+    let chosen = rows.field(
+        ui,
+        "engine",
+        "Its rule divides the memory; another engine comes with its own defaults",
+        |ui| {
+            choice(
+                ui,
+                format!("{}/engine", pool.id),
+                &pool.engine.kind,
+                &EngineKind::ALL,
+                |kind| kind.name().to_owned(),
+            )
+        },
+    );
+    let Some(kind) = chosen else { return };
+    let gpu = pool_gpu(pool, &view.design.cluster, view.catalog);
+    let engine = gpu.map_or_else(
+        || Engine::vllm(false),
+        |gpu| Engine::defaults(kind, gpu, pool.layout),
+    );
+    let engine = Engine { kind, ..engine };
+    edit(
+        view,
+        pool,
+        actions,
+        format!("Engine {}", kind.name()),
+        move |p| p.engine = engine,
+    );
 }
 
 type Set = fn(&mut Engine, u32);
@@ -175,7 +211,7 @@ fn blocks_ui(
     let measured = pool.engine.num_gpu_blocks;
     let changed = rows.field(
         ui,
-        "num_gpu_blocks",
+        pool.engine.word(Setting::Blocks),
         "KV blocks of one scheduler: worked out from memory, or as your engine's log says",
         |ui| {
             ui.horizontal(|ui| {
@@ -199,7 +235,8 @@ fn blocks_ui(
         },
     );
     if let Some(blocks) = changed {
-        scrub(view, pool, actions, "num_gpu_blocks", move |e| {
+        let word = pool.engine.word(Setting::Blocks);
+        scrub(view, pool, actions, word, move |e| {
             e.num_gpu_blocks = blocks
         });
     }

@@ -2,7 +2,7 @@
 
 use crate::app::style;
 use crate::app::theme::{Theme, space};
-use crate::plan::{BlockSource, MemoryBudget, Role};
+use crate::plan::{BlockSource, MemoryBudget, MemoryTerm, Role};
 use crate::units::Bytes;
 use eframe::egui::{self, Color32, CornerRadius, Label, Rect, RichText, Sense, Ui, pos2, vec2};
 
@@ -40,10 +40,7 @@ pub fn bar_ui(ui: &mut Ui, theme: &Theme, role: Role, budget: &MemoryBudget, hei
     for (index, term) in budget.terms.iter().enumerate() {
         let part = piece(term.bytes, term_color(theme, index, budget.terms.len()));
         if pointer.is_some_and(|p| part.contains(p)) {
-            under = Some((
-                format!("{} · {}", term.name, gib(term.bytes)),
-                term.formula.clone(),
-            ));
+            under = Some((format!("{} · {}", term.name, gib(term.bytes)), how(term)));
         }
     }
     let kv = piece(budget.kv, theme.role(Some(role)));
@@ -61,6 +58,11 @@ pub fn bar_ui(ui: &mut Ui, theme: &Theme, role: Role, budget: &MemoryBudget, hei
             ui.label(RichText::new(how).small().color(theme.text_muted));
         });
     }
+}
+
+/// A term's arithmetic and on whose word.
+fn how(term: &MemoryTerm) -> String {
+    format!("{}\nSource: {}", term.formula, term.source)
 }
 
 fn gib(bytes: Bytes) -> String {
@@ -100,7 +102,7 @@ pub fn legend_ui(ui: &mut Ui, theme: &Theme, role: Role, budget: &MemoryBudget) 
         let count = budget.terms.len();
         for (index, term) in budget.terms.iter().enumerate() {
             let color = term_color(theme, index, count);
-            entry(ui, theme, color, term.name, &gib(term.bytes), &term.formula);
+            entry(ui, theme, color, term.name, &gib(term.bytes), &how(term));
         }
         entry(
             ui,

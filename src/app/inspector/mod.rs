@@ -22,7 +22,7 @@ use super::theme::{Theme, space, text};
 use super::widgets::{finding_card, section};
 use crate::catalog::Catalog;
 use crate::model::{Model, Models};
-use crate::plan::{Design, Finding, ModelRef, Place};
+use crate::plan::{Design, ModelRef, Place};
 use crate::project::Project;
 use eframe::egui::{self, RichText, ScrollArea, Ui};
 
@@ -142,17 +142,11 @@ fn findings_ui(
     }
     section(ui, view.theme, "Findings");
     for finding in found {
-        if finding_card(ui, view.theme, finding, None) {
-            repair(view, finding, actions);
+        if let Some(repair) = finding_card(ui, view.theme, finding, None) {
+            view.edit(actions, repair.label.clone(), None, move |design| {
+                repair.apply(design);
+            });
         }
-    }
-}
-
-fn repair(view: &Inspected<'_>, finding: &Finding, actions: &mut Actions) {
-    if let Some(repair) = finding.repair.clone() {
-        view.edit(actions, repair.label.clone(), None, move |design| {
-            repair.apply(design);
-        });
     }
 }
 

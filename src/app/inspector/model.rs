@@ -134,18 +134,6 @@ fn summary(model: &Model) -> String {
     )
 }
 
-/// Heads that TP must divide, and the most stages PP can have.
-pub(super) fn heads_and_layers(model: Option<&Model>) -> (u64, u32) {
-    let Some(model) = model else { return (64, 64) };
-    let heads = model
-        .layers
-        .iter()
-        .map(|run| run.attention.heads())
-        .find(|heads| *heads > 0)
-        .unwrap_or(1);
-    (heads.max(1), model.layer_count().max(1))
-}
-
 /// Formats weights, activations and KV can have.
 pub(super) fn precision_ui(
     ui: &mut Ui,

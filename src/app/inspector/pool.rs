@@ -1,13 +1,14 @@
 //! A pool: its role, layout, formats, engine and memory.
 
 use super::design::layout_text;
-use super::model::{heads_and_layers, precision_ui};
+use super::model::precision_ui;
 use super::{Inspected, engine, findings_ui, memory, title_ui};
 use crate::app::command::Actions;
 use crate::app::theme::space;
 use crate::app::totals::{pool_gpu, pool_gpus};
 use crate::app::widgets::{Rows, choice, hint, section, text_field};
-use crate::plan::{Change, Layout, Place, Pool, Repair, Role};
+use crate::model::Model;
+use crate::plan::{Change, Degree, Layout, Place, Pool, Repair, Role, layout_with, legal_values};
 use eframe::egui::{RichText, Ui};
 
 pub(super) fn pool_ui(ui: &mut Ui, view: &Inspected<'_>, pool: &Pool, actions: &mut Actions) {
@@ -103,81 +104,60 @@ fn memory_ui(ui: &mut Ui, view: &Inspected<'_>, pool: &Pool) {
     }
 }
 
-/// Divisors of `n` up to `most`, and `now` even if it is none.
-fn divisors(n: u64, most: u64, now: u32) -> Vec<u32> {
-    let mut all: Vec<u32> = (1..=most.min(n).min(4096))
-        .filter(|d| n.is_multiple_of(*d))
-        .filter_map(|d| u32::try_from(d).ok())
-        .collect();
-    if !all.contains(&now) {
-        all.push(now);
-        all.sort_unstable();
+/// What a degree is, for people.
+const fn help(degree: Degree) -> &'static str {
+    match degree {
+        Degree::Tp => "Tensor parallelism: ranks that split each layer",
+        Degree::Pp => "Pipeline parallelism: stages of consecutive layers",
+        Degree::Dp => "Attention data parallelism: lanes with their own requests and KV",
+        Degree::Ep => "Expert parallelism: ranks the experts are dealt to; divides TP × DP",
+        Degree::Cp => "Context parallelism: ranks that split the tokens of a long prompt",
+        Degree::Redundant => {
+            "Copies of experts beside the model's own, dealt out with them to balance load (EPLB)"
+        }
     }
-    all
+}
+
+/// What a picker offers: the legal values, and the present one even if it is not.
+fn offered(model: Option<&Model>, pool: &Pool, degree: Degree, gpus: u64) -> Vec<u32> {
+    let now = degree.of(pool.layout);
+    let most = u32::try_from(gpus).unwrap_or(u32::MAX);
+    let mut values = match model {
+        Some(model) => legal_values(model, pool, degree, most),
+        None => (0..=6).map(|power| 1 << power).collect(),
+    };
+    if !values.contains(&now) {
+        values.push(now);
+        values.sort_unstable();
+    }
+    values
+}
+
+/// A short name over a narrow field.
+const fn short(degree: Degree) -> &'static str {
+    match degree {
+        Degree::Redundant => "Redundant",
+        other => other.name(),
+    }
 }
 
 fn layout_ui(ui: &mut Ui, view: &Inspected<'_>, pool: &Pool, gpus: u64, actions: &mut Actions) {
     let layout = pool.layout;
-    let (heads, layers) = heads_and_layers(view.model());
-    let moe = view.model().and_then(|m| m.moe());
+    let moe = view.model().is_some_and(|model| model.moe().is_some());
     let gpus = gpus.max(1);
-    let left = |used: u32| (gpus / u64::from(used.max(1))).max(1);
-    let tp_choices = divisors(heads, left(layout.pp * layout.dp), layout.tp);
-    let pp_choices = divisors(left(layout.tp * layout.dp), u64::from(layers), layout.pp);
-    let dp_choices = divisors(left(layout.tp * layout.pp), u64::MAX, layout.dp);
-    let mut fields = vec![
-        (
-            "TP",
-            "Tensor parallelism: ranks that split each layer; divides the attention heads",
-            layout.tp,
-            tp_choices,
-        ),
-        (
-            "PP",
-            "Pipeline parallelism: stages of consecutive layers",
-            layout.pp,
-            pp_choices,
-        ),
-        (
-            "DP",
-            "Attention data parallelism: lanes with their own requests and KV",
-            layout.dp,
-            dp_choices,
-        ),
-    ];
-    if let Some(moe) = moe {
-        let ranks = u64::from(layout.tp) * u64::from(layout.dp);
-        let mut choices = divisors(ranks, ranks, layout.ep);
-        choices.retain(|ep| moe.experts.is_multiple_of(u64::from(*ep)) || *ep == layout.ep);
-        fields.push((
-            "EP",
-            "Expert parallelism: ranks the experts are dealt to; divides TP × DP",
-            layout.ep,
-            choices,
-        ));
+    let shown = |degree: &Degree| match degree {
+        Degree::Ep => moe || layout.ep > 1,
+        Degree::Redundant => moe || layout.redundant_experts > 0,
+        _ => true,
+    };
+    let fields: Vec<(Degree, Vec<u32>)> = Degree::ALL
+        .into_iter()
+        .filter(shown)
+        .map(|degree| (degree, offered(view.model(), pool, degree, gpus)))
+        .collect();
+    for row in fields.chunks(ACROSS) {
+        degrees_ui(ui, view, pool, row, actions);
     }
-    ui.horizontal(|ui| {
-        ui.spacing_mut().item_spacing.x = space::S;
-        let width = (ui.available_width() - 3.0 * space::S) / 4.0;
-        for (name, help, now, choices) in fields {
-            ui.vertical(|ui| {
-                ui.set_width(width);
-                ui.spacing_mut().item_spacing.y = 2.0;
-                let label = ui
-                    .label(RichText::new(name).small().color(view.theme.text_muted))
-                    .on_hover_text(help);
-                let (chosen, response) =
-                    choice(ui, (pool.id.as_str(), name), &now, &choices, u32::to_string);
-                response.labelled_by(label.id);
-                if let Some(n) = chosen {
-                    let next = with(layout, name, n);
-                    edit(view, pool, actions, format!("{name} {n}"), move |p| {
-                        p.layout = next
-                    });
-                }
-            });
-        }
-    });
     let replica = u64::from(layout.gpus());
     let (replicas, idle) = (gpus / replica.max(1), gpus % replica.max(1));
     let copies = if replicas == 1 { "replica" } else { "replicas" };
@@ -196,63 +176,41 @@ fn layout_ui(ui: &mut Ui, view: &Inspected<'_>, pool: &Pool, gpus: u64, actions:
     );
 }
 
-/// The layout with one number changed; EP follows where the old one no longer divides.
-fn with(mut layout: Layout, name: &str, n: u32) -> Layout {
-    let all = layout.ep == layout.tp * layout.dp;
-    match name {
-        "TP" => layout.tp = n,
-        "PP" => layout.pp = n,
-        "DP" => layout.dp = n,
-        _ => {
-            layout.ep = n;
-            return layout;
+/// Pickers in one row.
+const ACROSS: usize = 3;
+
+fn degrees_ui(
+    ui: &mut Ui,
+    view: &Inspected<'_>,
+    pool: &Pool,
+    fields: &[(Degree, Vec<u32>)],
+    actions: &mut Actions,
+) {
+    ui.horizontal(|ui| {
+        ui.spacing_mut().item_spacing.x = space::S;
+        let width = (ui.available_width() - 2.0 * space::S) / 3.0;
+        for (degree, choices) in fields {
+            let name = short(*degree);
+            ui.vertical(|ui| {
+                ui.set_width(width);
+                ui.spacing_mut().item_spacing.y = 2.0;
+                let label = ui
+                    .label(RichText::new(name).small().color(view.theme.text_muted))
+                    .on_hover_text(help(*degree));
+                let now = degree.of(pool.layout);
+                let (chosen, response) =
+                    choice(ui, (pool.id.as_str(), name), &now, choices, u32::to_string);
+                response.labelled_by(label.id);
+                if let Some(n) = chosen {
+                    let next = view.model().map_or_else(
+                        || degree.set(pool.layout, n),
+                        |model| layout_with(model, pool, *degree, n),
+                    );
+                    edit(view, pool, actions, format!("{name} {n}"), move |p| {
+                        p.layout = next
+                    });
+                }
+            });
         }
-    }
-    let ranks = layout.tp * layout.dp;
-    if layout.ep > 1 && all {
-        layout.ep = ranks;
-    } else if !ranks.is_multiple_of(layout.ep.max(1)) {
-        layout.ep = 1;
-    }
-    layout
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn expert_parallelism_follows_the_ranks() {
-        let layout = Layout {
-            tp: 2,
-            pp: 1,
-            dp: 4,
-            ep: 8,
-            ..Layout::SINGLE
-        };
-        assert_eq!(with(layout, "DP", 2).ep, 4);
-        let partial = Layout { ep: 4, ..layout };
-        assert_eq!(with(partial, "DP", 2).ep, 4, "still divides 2 × 2");
-        assert_eq!(with(partial, "TP", 1).ep, 4);
-        assert_eq!(
-            with(
-                Layout {
-                    ep: 8,
-                    tp: 4,
-                    dp: 4,
-                    pp: 1,
-                    ..Layout::SINGLE
-                },
-                "TP",
-                1
-            )
-            .ep,
-            1
-        );
-        assert_eq!(
-            divisors(64, 8, 6),
-            [1, 2, 4, 6, 8],
-            "an illegal value stays in sight"
-        );
-    }
+    });
 }

@@ -42,7 +42,7 @@ pub enum ResultsTab {
 }
 
 impl ResultsTab {
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 6] = [
         Self::Curve,
         Self::Table,
         Self::Memory,

@@ -81,6 +81,7 @@ pub(super) fn problems_ui(ui: &mut Ui, shown: &Shown<'_>, actions: &mut Actions)
             place: Place::Design,
             cause: cause.clone(),
             repair: None,
+            further: Vec::new(),
         });
         rows.extend(failed.map(|f| (line, Cow::Owned(f))));
     }
@@ -107,14 +108,12 @@ pub(super) fn problems_ui(ui: &mut Ui, shown: &Shown<'_>, actions: &mut Actions)
                 response.widget_info(|| {
                     egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Go to {place}"))
                 });
-                if row.inner {
-                    if let Some(repair) = finding.repair.clone() {
-                        actions.edit(Edit::design(
-                            repair.label.clone(),
-                            line.design.id.clone(),
-                            move |design| repair.apply(design),
-                        ));
-                    }
+                if let Some(repair) = row.inner {
+                    actions.edit(Edit::design(
+                        repair.label.clone(),
+                        line.design.id.clone(),
+                        move |design| repair.apply(design),
+                    ));
                 } else if response.clicked() {
                     actions.push(Action::Show(line.design.id.clone()));
                     actions.push(Action::Select(culprit(line.design, &finding.place)));

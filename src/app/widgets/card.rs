@@ -3,7 +3,7 @@
 use super::pill;
 use crate::app::style;
 use crate::app::theme::{RADIUS, Theme, space};
-use crate::plan::{Finding, Severity};
+use crate::plan::{Finding, Repair, Severity};
 use eframe::egui::{
     self, Align, Button, Color32, CornerRadius, Frame, Label, Layout, Margin, RichText, Stroke, Ui,
 };
@@ -35,12 +35,17 @@ pub fn sentence(cause: &str) -> String {
         .unwrap_or_default()
 }
 
-/// Draws a finding; `place` names where it is, if that is not clear from around it. True: its
-/// repair was asked for.
-pub fn finding_card(ui: &mut Ui, theme: &Theme, finding: &Finding, place: Option<&str>) -> bool {
+/// Draws a finding; `place` names where it is, if that is not clear from around it. The repair that
+/// was asked for.
+pub fn finding_card(
+    ui: &mut Ui,
+    theme: &Theme,
+    finding: &Finding,
+    place: Option<&str>,
+) -> Option<Repair> {
     let color = severity_color(theme, finding.severity);
     let word = severity_word(finding.severity);
-    let mut repair_asked = false;
+    let mut asked = None;
     let frame = Frame::new()
         .fill(theme.canvas)
         .stroke(Stroke::new(1.0, theme.line))
@@ -62,7 +67,7 @@ pub fn finding_card(ui: &mut Ui, theme: &Theme, finding: &Finding, place: Option
                         .color(theme.accent)
                         .family(style::medium());
                     if ui.add(Button::new(words)).clicked() {
-                        repair_asked = true;
+                        asked = Some(repair.clone());
                     }
                 }
                 ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
@@ -77,6 +82,17 @@ pub fn finding_card(ui: &mut Ui, theme: &Theme, finding: &Finding, place: Option
         });
         let cause = RichText::new(sentence(&finding.cause)).color(theme.text);
         ui.add(Label::new(cause).wrap());
+        if !finding.further.is_empty() {
+            ui.horizontal_wrapped(|ui| {
+                ui.label(RichText::new("or").small().color(theme.text_muted));
+                for repair in &finding.further {
+                    let words = RichText::new(&repair.label).small().color(theme.accent);
+                    if ui.add(Button::new(words).small()).clicked() {
+                        asked = Some(repair.clone());
+                    }
+                }
+            });
+        }
     });
     let rect = shown.response.rect;
     let edge = egui::Rect::from_min_max(rect.min, egui::pos2(rect.left() + 4.0, rect.bottom()));
@@ -90,5 +106,5 @@ pub fn finding_card(ui: &mut Ui, theme: &Theme, finding: &Finding, place: Option
         },
         color,
     );
-    repair_asked
+    asked
 }
