@@ -343,8 +343,12 @@ fn delta_modules(delta: &DeltaNet, hidden: u64, to: &mut Builder) {
         to.add(&["o_proj"], &[hidden, value]);
         to.add(&["f_a_proj"], &[hidden, delta.key_dim]);
         to.add(&["f_b_proj"], &[delta.key_dim, key]);
-        to.add(&["g_a_proj", "g_proj"], &[hidden, delta.value_dim]);
-        to.add(&["g_b_proj", "g_proj"], &[delta.value_dim, value]);
+        if delta.full_gate {
+            to.add(&["g_proj"], &[hidden, value]);
+        } else {
+            to.add(&["g_a_proj", "g_proj"], &[hidden, delta.value_dim]);
+            to.add(&["g_b_proj", "g_proj"], &[delta.value_dim, value]);
+        }
         to.add(&["b_proj"], &[hidden, delta.value_heads]);
         return;
     }
