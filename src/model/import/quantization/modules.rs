@@ -4,8 +4,11 @@
 //! in DeepSeek's own code. A section is asked for all of them; sizes are those of
 //! [`layer_parameters`](crate::model::layer_parameters), part by part (a test says so).
 
-use crate::model::{Attention, Compressed, DeltaNet, Ffn, Gate, Gqa, Indexer, LayerRun, Mla};
-use crate::model::{Moe, Recurrent};
+mod ffn;
+
+use crate::model::{
+    Attention, Compressed, DeltaNet, Ffn, Gate, Gqa, Indexer, LayerRun, Mla, Recurrent,
+};
 
 /// A part of a layer that has one format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -166,7 +169,7 @@ pub(super) fn of(run: &LayerRun, hidden: u64) -> Vec<Module> {
         Attention::Matrix => to.add(&["linear_attn"], &[hidden, hidden]),
         Attention::None => {}
     }
-    ffn_modules(run, hidden, &mut to);
+    ffn::modules(run, hidden, &mut to);
     to.modules
 }
 
@@ -340,8 +343,12 @@ fn delta_modules(delta: &DeltaNet, hidden: u64, to: &mut Builder) {
         to.add(&["o_proj"], &[hidden, value]);
         to.add(&["f_a_proj"], &[hidden, delta.key_dim]);
         to.add(&["f_b_proj"], &[delta.key_dim, key]);
-        to.add(&["g_a_proj", "g_proj"], &[hidden, delta.value_dim]);
-        to.add(&["g_b_proj", "g_proj"], &[delta.value_dim, value]);
+        if delta.full_gate {
+            to.add(&["g_proj"], &[hidden, value]);
+        } else {
+            to.add(&["g_a_proj", "g_proj"], &[hidden, delta.value_dim]);
+            to.add(&["g_b_proj", "g_proj"], &[delta.value_dim, value]);
+        }
         to.add(&["b_proj"], &[hidden, delta.value_heads]);
         return;
     }
@@ -354,103 +361,4 @@ fn delta_modules(delta: &DeltaNet, hidden: u64, to: &mut Builder) {
         &[2, hidden, delta.value_heads],
     );
     to.add(&["out_proj"], &[hidden, value]);
-}
-
-const W_GATE: Words = &["gate_proj", "gate_up_proj", "w1"];
-const W_UP: Words = &[
-    "up_proj",
-    "gate_up_proj",
-    "w3",
-    "fc1",
-    "c_fc",
-    "dense_h_to_4h",
-    "fc_in",
-];
-const W_DOWN: Words = &[
-    "down_proj",
-    "w2",
-    "fc2",
-    "c_proj",
-    "dense_4h_to_h",
-    "fc_out",
-];
-
-const DENSE: Words = &["mlp", "feed_forward", "ffn"];
-const EXPERTS: Words = &[
-    "mlp.experts.0",
-    "mlp.experts",
-    "block_sparse_moe.experts.0",
-    "block_sparse_moe.experts",
-    "feed_forward.experts.0",
-    "feed_forward.experts",
-    "ffn.experts.0",
-    "ffn.experts",
-    "mixer.experts.0",
-    "mixer.experts",
-    "moe.experts",
-];
-const SHARED: Words = &[
-    "mlp.shared_experts",
-    "mlp.shared_expert",
-    "mlp.shared_mlp",
-    "feed_forward.shared_expert",
-    "ffn.shared_experts",
-    "block_sparse_moe.shared_experts",
-    "mixer.shared_experts",
-    "shared_mlp",
-    "share_expert",
-];
-
-fn ffn_modules(run: &LayerRun, hidden: u64, to: &mut Builder) {
-    match &run.ffn {
-        Ffn::Dense {
-            intermediate,
-            gated,
-            ..
-        } => {
-            to.part = Part::DenseFfn;
-            to.blocks = if matches!(run.attention, Attention::None) {
-                &["mixer", "mlp", "feed_forward", "ffn"]
-            } else {
-                DENSE
-            };
-            mlp(hidden, *intermediate, *gated, to);
-        }
-        Ffn::Moe(moe) => moe_modules(moe, hidden, to),
-        Ffn::Matrix => {
-            to.part = Part::DenseFfn;
-            to.blocks = &["mlp", "ffn"];
-            to.add(&["linear_mlp"], &[hidden, hidden]);
-        }
-        Ffn::None => {}
-    }
-}
-
-fn mlp(hidden: u64, width: u64, gated: bool, to: &mut Builder) {
-    if gated {
-        to.add(W_GATE, &[hidden, width]);
-    }
-    to.add(W_UP, &[hidden, width]);
-    to.add(W_DOWN, &[hidden, width]);
-}
-
-fn moe_modules(moe: &Moe, hidden: u64, to: &mut Builder) {
-    to.part = Part::RoutedExperts;
-    to.blocks = EXPERTS;
-    let all = moe.experts.saturating_mul(moe.intermediate);
-    mlp(moe.latent.unwrap_or(hidden), all, !moe.ungated, to);
-    to.part = Part::SharedExperts;
-    to.blocks = SHARED;
-    mlp(hidden, moe.shared_intermediate, !moe.ungated, to);
-    if let Some(width) = moe.latent {
-        to.blocks = &["mixer", "mlp", "block_sparse_moe", "ffn"];
-        to.add(
-            &["fc1_latent_proj", "routed_expert_down_proj"],
-            &[hidden, width],
-        );
-        to.add(
-            &["fc2_latent_proj", "routed_expert_up_proj"],
-            &[hidden, width],
-        );
-    }
 }

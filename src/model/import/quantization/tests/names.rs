@@ -145,7 +145,7 @@ fn linears_add_up_to_the_layer() {
         top_k: 2048,
         shared: false,
     });
-    let delta = |channel_decay| {
+    let delta = |channel_decay, full_gate| {
         Attention::Recurrent(Recurrent::DeltaNet(DeltaNet {
             key_heads: 16,
             value_heads: 32,
@@ -153,6 +153,7 @@ fn linears_add_up_to_the_layer() {
             value_dim: 96,
             kernel: 4,
             channel_decay,
+            full_gate,
             state_dtype: Dtype::Fp32,
         }))
     };
@@ -214,8 +215,9 @@ fn linears_add_up_to_the_layer() {
         compressed(0),
         compressed(4),
         compressed(128),
-        delta(false),
-        delta(true),
+        delta(false, false),
+        delta(true, false),
+        delta(true, true),
         Attention::Recurrent(mamba2.clone()),
         Attention::Recurrent(Recurrent::Mamba1(Mamba1 {
             inner: 8192,
