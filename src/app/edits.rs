@@ -7,6 +7,7 @@
 mod connect;
 mod names;
 mod paint;
+mod serve;
 
 pub use connect::{LinkProposal, can_connect, connect, ports, ports_used};
 pub use names::{
@@ -14,6 +15,7 @@ pub use names::{
     wire_rate,
 };
 pub use paint::{engine_default, gpu_type_of, idle, layout_suggestion, paint};
+pub use serve::{published_precision, serve};
 
 use crate::catalog::Catalog;
 use crate::cluster::{

@@ -3,6 +3,7 @@
 use super::command::{Action, UiCommand};
 use super::dialogs::{After, Answer, Dialog};
 use super::edit::Edit;
+use super::edits::{published_precision, serve};
 use super::files::{EXTENSION, FileTask, Purpose, with_extension};
 use super::import::SheetAnswer;
 use super::selection::Selection;
@@ -363,21 +364,15 @@ impl App {
     /// Serves a model in the design in view: one step, its pools in the checkpoint's formats.
     fn serve(&mut self, model: Box<Model>, precision: Option<Precision>) {
         let name = model.name.clone();
+        let before = match &self.design().model {
+            ModelRef::Preset(id) => self.presets.models.get(id),
+            ModelRef::Inline(model) => Some(&**model),
+        }
+        .and_then(published_precision);
         let edit = Edit::design(
             format!("Serve {name}"),
             self.view.design.clone(),
-            move |design| {
-                design.model = ModelRef::Inline(model);
-                let Some(own) = precision else { return };
-                for pool in &mut design.pools {
-                    pool.precision.weights = own.weights;
-                    pool.precision.activations = own.activations;
-                    // BF16 is what is said where nothing is: the pool's choice stands.
-                    if own.kv != Precision::BF16.kv {
-                        pool.precision.kv = own.kv;
-                    }
-                }
-            },
+            move |design| serve(design, ModelRef::Inline(model), precision, before),
         );
         if self.history.apply(edit) {
             self.toasts.push(Tone::Done, format!("Serving {name}"));

@@ -2,6 +2,7 @@
 
 use super::Inspected;
 use crate::app::command::{Actions, UiCommand};
+use crate::app::edits::{published_precision, serve};
 use crate::app::style;
 use crate::app::theme::{Theme, space};
 use crate::app::widgets::{Rows, hint, section};
@@ -66,12 +67,14 @@ fn picker_ui(ui: &mut Ui, view: &Inspected<'_>, actions: &mut Actions) {
             )
             .min_size(egui::vec2(ui.available_width(), 0.0));
             if ui.add(row).clicked() {
-                let id = model.id.clone();
+                let next = ModelRef::Preset(model.id.clone());
+                let own = published_precision(model);
+                let before = view.model().and_then(published_precision);
                 view.edit(
                     actions,
                     format!("Serve {}", model.name),
                     None,
-                    move |design| design.model = ModelRef::Preset(id),
+                    move |design| serve(design, next, own, before),
                 );
                 ui.close();
             }

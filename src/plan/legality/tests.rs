@@ -1,7 +1,7 @@
 use super::*;
 use crate::catalog::{Dtype, ModelId};
 use crate::model::{
-    Compressed, DeltaNet, Gqa, LayerRun, Mamba2, Mla, Moe, Precision, Quantization, Recurrent,
+    Compressed, DeltaNet, Ffn, Gqa, LayerRun, Mamba2, Mla, Moe, Precision, Quantization, Recurrent,
 };
 use crate::plan::engine::Engine;
 use crate::plan::pool::{PoolId, Role};
