@@ -163,7 +163,7 @@ fn ranks_sum_to_the_model_and_its_copies() {
             for run in &model.layers {
                 let one = layer_parameters(run, model.hidden);
                 let shard = Shard::new(tp, tp, tp);
-                let rank = layer_weights(&model, run, precision, shard);
+                let rank = layer_weights(model, run, precision, shard);
                 let count = u64::from(run.count);
                 ranks += count * tp * rank.total().get();
                 copies += count * (tp - 1) * 2 * one.router;
