@@ -8,7 +8,7 @@ use crate::app::theme::space;
 use crate::app::totals::{pool_gpu, pool_gpus};
 use crate::app::widgets::{Rows, choice, hint, section, text_field};
 use crate::model::Model;
-use crate::plan::{Change, Degree, Layout, Place, Pool, Repair, Role, layout_with, legal_values};
+use crate::plan::{Change, Degree, Place, Pool, Repair, Role, layout_with, legal_values};
 use eframe::egui::{RichText, Ui};
 
 pub(super) fn pool_ui(ui: &mut Ui, view: &Inspected<'_>, pool: &Pool, actions: &mut Actions) {
