@@ -497,7 +497,7 @@ fn the_worked_example_gives_the_committed_bytes() {
     });
     assert_eq!(
         hashes.map(|h| format!("{h:016x}")),
-        ["33f475252704866b", "0d10f22e3a5c7ffc"]
+        ["af87f3aa46b8ab65", "8affcb72250df1cd"]
     );
 }
 
