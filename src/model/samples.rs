@@ -84,6 +84,7 @@ pub(crate) fn delta_net(key_heads: u64, value_heads: u64, channel_decay: bool) -
         value_dim: 128,
         kernel: 4,
         channel_decay,
+        full_gate: false,
         state_dtype: Dtype::Fp32,
     }
 }

@@ -4,7 +4,7 @@
 //! the tokens it still sees. An MLA layer keeps one latent and one rotary key for all heads,
 //! `kv_rank + rope` (DeepSeek-V2, arXiv 2405.04434 §2.1.3), which TP can't divide; an indexer one
 //! FP8 key of width `dim`. Compressed attention keeps its window, and one entry per `ratio`
-//! tokens. Recurrent layers keep a state of fixed size: the last `kernel − 1` inputs of their
+//! tokens, and its compressor's unfinished one. Recurrent layers keep a state of fixed size: the last `kernel − 1` inputs of their
 //! convolution in BF16, and
 //! - gated DeltaNet: `value_heads · key_dim · value_dim`;
 //! - lightning attention: `heads · d · d`, FP32;
@@ -155,7 +155,36 @@ fn compressed_cache(own: &Compressed, dtype: Dtype, parts: &mut Vec<CachePart>) 
             extent: Extent::Every(own.ratio),
         });
         index_keys(own.indexer, Extent::Every(own.ratio), parts);
+        compressor_state(
+            "compressor state",
+            own.ratio,
+            own.overlap(),
+            own.head_dim,
+            parts,
+        );
+        if let Some(index) = own.indexer.filter(|index| !index.shared) {
+            let name = "index compressor state";
+            compressor_state(name, own.ratio, own.overlap(), index.dim, parts);
+        }
     }
+}
+
+/// What a compressor keeps of the tokens of an entry that is not whole yet: key-values and gates of
+/// width `overlap · dim`, FP32, for as many tokens as an entry is made of (vLLM's
+/// `deepseek_v4` keeps them as a window of `overlap · ratio` tokens).
+fn compressor_state(
+    name: &'static str,
+    ratio: u64,
+    overlap: u64,
+    dim: u64,
+    parts: &mut Vec<CachePart>,
+) {
+    parts.push(CachePart {
+        name,
+        values: product(&[overlap, ratio, 2, overlap, dim]),
+        dtype: Dtype::Fp32,
+        extent: Extent::Once,
+    });
 }
 
 /// The state of a recurrent layer on each of `tp` ranks that divide its heads or channels.

@@ -146,6 +146,7 @@ mod tests {
             value_dim: 128,
             kernel: 4,
             channel_decay: false,
+            full_gate: false,
             state_dtype: Dtype::Fp32,
         }));
         let state = 32 * 128 * 128 * 4 + 3 * (2 * 16 + 32) * 128 * 2;

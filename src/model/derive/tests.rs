@@ -41,6 +41,38 @@ fn presets_have_their_published_sizes() {
         ("mixtral-8x22b", 140.6, 39.1, 229_376),
         ("glm-4.5", 352.8, 33.6, 376_832),
         ("minimax-m2", 228.7, 11.0, 253_952),
+        // Totals from here on are what Hugging Face's model classes allocate without MTP, which
+        // agrees with the makers' figures; Kimi K3's and MiniMax-M3's files say the same.
+        ("deepseek-v3.2", 671.88, 38.3, 70_272 + 7_808),
+        // Two window layers, 21 CSA, 20 HCA: a latent of 512 in the window, one per 4 with an
+        // index key of 128 B, one per 128.
+        (
+            "deepseek-v4-flash",
+            284.33,
+            13.8,
+            43 * 1024 + 21 * 288 + 160,
+        ),
+        ("deepseek-v4-pro", 1573.0, 49.6, 61 * 1024 + 30 * 288 + 248),
+        ("glm-5", 743.91, 41.7, 78 * (1152 + 128)),
+        ("kimi-k2.5", 1026.4, 32.7, 70_272),
+        ("kimi-k3", 2779.48, 104.8, 24 * 1152),
+        ("kimi-linear-48b-a3b", 49.12, 3.5, 7 * 1152),
+        ("step-3.7-flash", 196.96, 11.9, 184_320),
+        ("qwen3-next-80b-a3b", 79.67, 3.8, 24_576),
+        ("qwen3.5-27b", 26.9, 26.9, 65_536),
+        ("qwen3.5-35b-a3b", 34.66, 3.4, 20_480),
+        ("qwen3.5-397b-a17b", 396.35, 17.2, 30_720),
+        ("gpt-oss-120b", 116.83, 5.7, 2 * 36_864),
+        ("gpt-oss-20b", 20.91, 4.2, 2 * 24_576),
+        ("llama-4-maverick", 400.71, 17.2, 196_608),
+        ("llama-4-scout", 107.77, 17.2, 196_608),
+        ("minimax-m1", 456.09, 48.4, 40_960),
+        ("minimax-m3", 426.17, 25.9, 60 * 2048 + 57 * 128),
+        ("ernie-4.5-300b-a47b", 299.48, 47.9, 221_184),
+        ("nemotron-3-super-120b-a12b", 120.67, 12.7, 8_192),
+        ("mimo-v2-flash", 308.78, 15.4, 23_040 + 199_680),
+        ("gemma-3-27b", 27.01, 27.0, 507_904),
+        ("mistral-small-3.2-24b", 23.57, 23.6, 163_840),
     ];
     assert_eq!(
         presets().iter().count(),

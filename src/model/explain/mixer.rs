@@ -180,7 +180,11 @@ fn of_delta(delta: &DeltaNet, hidden: u64) -> Expr {
             named("decay", times([n(delta.key_dim), plus([n(hidden), key()])])),
             named(
                 "gate",
-                times([n(delta.value_dim), plus([n(hidden), value()])]),
+                if delta.full_gate {
+                    times([n(hidden), value()])
+                } else {
+                    times([n(delta.value_dim), plus([n(hidden), value()])])
+                },
             ),
             named("strength", product([hidden, delta.value_heads])),
         ]);

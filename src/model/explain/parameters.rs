@@ -30,26 +30,31 @@ pub(super) fn section(model: &Model) -> Section {
     if !model.tied_embeddings {
         rows.push(row("LM head", &table));
     }
-    for (attention, count) in grouped_by(model, |run| Some(&run.attention)) {
+    for (attention, count) in grouped_by(model, |run| (!run.reused).then_some(&run.attention)) {
         let expr = times([layers(count), matrices(attention, hidden)]);
         rows.push(row(&format!("Attention · {}", label(attention)), &expr));
     }
     let part = |of: fn(&crate::model::LayerParameters) -> u64| {
-        over_layers(model, |run| of(&layer_parameters(run, hidden)))
+        over_layers(model, |run| {
+            if run.reused {
+                return 0;
+            }
+            of(&layer_parameters(run, hidden))
+        })
     };
     rows.push(row(
         "Attention · norms, convolutions, gates per head",
         &part(|p| p.attention_small),
     ));
     rows.push(row("Attention · biases", &part(|p| p.attention_bias)));
-    for (ffn, count) in grouped_by(model, |run| Some(&run.ffn)) {
+    for (ffn, count) in grouped_by(model, |run| (!run.reused).then_some(&run.ffn)) {
         for (what, expr) in ffn_rows(ffn, hidden) {
             rows.push(row(what, &times([layers(count), expr])));
         }
     }
     rows.push(row("Biases of MLPs and experts", &part(|p| p.ffn_bias)));
     let vectors = model.norm.vectors();
-    let norms = grouped_by(model, |run| Some(run.norms))
+    let norms = grouped_by(model, |run| (!run.reused).then_some(run.norms))
         .into_iter()
         .map(|(norms, count)| times([layers(count), of(norms, "norms"), n(vectors), n(hidden)]));
     let last = named("last", times([n(vectors), n(hidden)]));

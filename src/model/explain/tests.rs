@@ -47,6 +47,7 @@ fn of_every_kind() -> Model {
         value_dim: 18,
         kernel: 4,
         channel_decay: false,
+        full_gate: false,
         state_dtype: Dtype::Fp32,
     };
     let mamba2 = Mamba2 {
@@ -108,6 +109,7 @@ fn of_every_kind() -> Model {
         Attention::Recurrent(Recurrent::DeltaNet(delta.clone())),
         Attention::Recurrent(Recurrent::DeltaNet(DeltaNet {
             channel_decay: true,
+            full_gate: false,
             ..delta
         })),
         Attention::Recurrent(Recurrent::Lightning {

@@ -76,7 +76,7 @@ pub(super) fn by_part(model: &Model, precision: Precision) -> Section {
     for part in &PARTS {
         // By format: (format, parameters, bytes), rounded layer by layer as `derive` does.
         let mut formats: Vec<(WeightFormat, u64, u64)> = Vec::new();
-        for run in &model.layers {
+        for run in model.layers.iter().filter(|run| !run.reused) {
             let count = (part.count)(run, model.hidden).saturating_mul(u64::from(run.count));
             let format = part.format(run, precision, quantization);
             let bytes = format.bytes(count).get();

@@ -25,9 +25,9 @@ pub(super) fn parse(text: &str) -> Result<Map<String, Value>, ImportError> {
     if let Some(what) = something_else(text) {
         return Err(ImportError::NotJson { what });
     }
-    let finite = without_infinities(text);
+    let plain = without_words(text);
     let watch = Watch::default();
-    let mut reader = serde_json::Deserializer::from_str(&finite);
+    let mut reader = serde_json::Deserializer::from_str(&plain);
     let parsed = Strict(&watch)
         .deserialize(&mut reader)
         .and_then(|value| reader.end().map(|()| value));
@@ -43,28 +43,31 @@ pub(super) fn parse(text: &str) -> Result<Map<String, Value>, ImportError> {
     }
 }
 
-/// Python writes numbers without end as `Infinity` (`time_step_limit` of Mamba's files), which isn't
-/// JSON. Outside texts they become a text of equal length, so that lines and columns stay true and
-/// nothing takes them for a number.
-fn without_infinities(text: &str) -> Cow<'_, str> {
-    const WORD: &str = "Infinity";
-    if !text.contains(WORD) {
+/// Before a word that stands where JSON has a number.
+const NO_NUMBER: char = '\u{1}';
+/// Words Python writes for numbers JSON does not have.
+const WORDS: [&str; 3] = ["-Infinity", "Infinity", "NaN"];
+
+/// Python writes `Infinity` and `NaN` (`time_step_limit` of Mamba's files), which aren't JSON.
+/// Outside texts they become marked texts: a file that has them in keys nobody reads is read, and
+/// where one is read for a number the error says which key and what is there.
+fn without_words(text: &str) -> Cow<'_, str> {
+    if !WORDS.iter().any(|word| text.contains(word)) {
         return Cow::Borrowed(text);
     }
-    let mut finite = String::with_capacity(text.len());
+    let mut plain = String::with_capacity(text.len());
     let mut inside = false;
     let mut escaped = false;
     let mut rest = text;
     while let Some(letter) = rest.chars().next() {
-        let after = &rest[letter.len_utf8()..];
-        if !inside && rest.starts_with(WORD) {
-            finite.push_str("\"infini\"");
-            rest = &rest[WORD.len()..];
-            continue;
-        }
-        if !inside && letter == '-' && after.starts_with(WORD) {
-            finite.push_str("\"-infini\"");
-            rest = &after[WORD.len()..];
+        let word = WORDS
+            .iter()
+            .find(|word| !inside && rest.starts_with(**word));
+        if let Some(word) = word {
+            plain.push_str("\"\\u0001");
+            plain.push_str(word);
+            plain.push('"');
+            rest = &rest[word.len()..];
             continue;
         }
         inside = if letter == '"' && !escaped {
@@ -73,10 +76,10 @@ fn without_infinities(text: &str) -> Cow<'_, str> {
             inside
         };
         escaped = inside && letter == '\\' && !escaped;
-        finite.push(letter);
-        rest = after;
+        plain.push(letter);
+        rest = &rest[letter.len_utf8()..];
     }
-    Cow::Owned(finite)
+    Cow::Owned(plain)
 }
 
 /// Recognises what people save as `config.json` by mistake.
@@ -98,6 +101,9 @@ pub(super) fn describe(value: &Value) -> String {
         Value::Null => "null".to_owned(),
         Value::Bool(flag) => flag.to_string(),
         Value::Number(number) => number.to_string(),
+        Value::String(text) if text.starts_with(NO_NUMBER) => {
+            format!("{}, which is no number", text.trim_start_matches(NO_NUMBER))
+        }
         Value::String(text) => format!("the text “{}”", text.chars().take(40).collect::<String>()),
         Value::Array(_) => "a list".to_owned(),
         Value::Object(_) => "an object".to_owned(),

@@ -127,6 +127,7 @@ fn every_kind_of_mixer_has_something_tp_must_divide() {
         value_dim: 128,
         kernel: 4,
         channel_decay: false,
+        full_gate: false,
         state_dtype: Dtype::Fp32,
     }));
     assert_eq!(of(delta), [1, 2, 4, 8, 16]);

@@ -49,6 +49,7 @@ fn recurrents() -> Vec<Recurrent> {
             value_dim: 128,
             kernel: 4,
             channel_decay: true,
+            full_gate: true,
             state_dtype: Dtype::Fp32,
         }),
         Recurrent::Lightning {
@@ -142,6 +143,7 @@ fn layers() -> Vec<LayerRun> {
     let mut layers = vec![
         LayerRun {
             norms: 4,
+            reused: true,
             kept: Kept {
                 attention: Some(Dtype::Bf16),
                 dense_ffn: Some(Dtype::Fp8),
@@ -201,6 +203,7 @@ fn model() -> Model {
             head: Some(Dtype::Fp8),
         }),
         source: "made up".to_owned(),
+        assumptions: vec!["“head_dim” is missing: 128".to_owned()],
         ..Model::of_layers(ModelId::from_label("every-kind"), 4096, 128_000, layers)
     }
 }

@@ -9,7 +9,7 @@ fn hostile_files_are_refused_with_a_reason() {
         ("<!DOCTYPE html><html></html>", "web page"),
         ("version https://git-lfs.github.com/spec/v1", "LFS"),
         ("[1, 2]", "object"),
-        ("{\"hidden_size\": NaN}", "line 1"),
+        ("{\"hidden_size\": NaN}", "hidden_size is NaN"),
         ("{\"hidden_size\": 1e999}", "line 1"),
         ("{\"a\": 1} {\"b\": 2}", "trailing"),
         ("{\"a\": {\"b\": [{\"c\": 1, \"c\": 2}]}}", "a.b.0.c"),
