@@ -17,7 +17,7 @@ pub(super) fn engine_ui(ui: &mut Ui, view: &Inspected<'_>, pool: &Pool, actions:
     let engine = &pool.engine;
     section(ui, theme, "Engine");
     let key = |what: &str| format!("{}/{what}", pool.id);
-    kind_ui(ui, view, pool, &rows, actions);
+    kind_ui(ui, view, pool, actions);
 
     let version = rows.field(ui, "version", "", |ui| {
         let typed = text_field(ui, theme, &key("version"), &engine.version);
@@ -135,8 +135,9 @@ pub(super) fn engine_ui(ui: &mut Ui, view: &Inspected<'_>, pool: &Pool, actions:
 }
 
 /// The engine itself; another one comes with its own defaults.
-fn kind_ui(ui: &mut Ui, view: &Inspected<'_>, pool: &Pool, rows: &Rows<'_>, actions: &mut Actions) {
-    let chosen = rows.field(
+fn kind_ui(ui: &mut Ui, view: &Inspected<'_>, pool: &Pool, actions: &mut Actions) {
+    // A short label leaves room for a long name.
+    let chosen = Rows::new(view.theme).field(
         ui,
         "engine",
         "Its rule divides the memory; another engine comes with its own defaults",
