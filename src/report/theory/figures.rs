@@ -264,7 +264,8 @@ pub fn network_figure(
         })
         .collect();
     let title = format!("{attention}A{ffn}F, attention on {}", hardware.name);
-    let panel = Panel::new(Axis::log10("Each FFN GPU", "Gb/s"), series);
+    let heading = format!("Each FFN GPU, attention on {}", hardware.name);
+    let panel = Panel::new(Axis::log10(heading, "Gb/s"), series);
     let mut figure = Figure::new(
         "Network an AFD split needs",
         contexts_axis(table),

@@ -364,7 +364,7 @@ fn floors_ui(ui: &mut Ui, theme: &Theme, table: &CostTable) {
         let net = gpu
             .network
             .map_or_else(|| "no NICs".to_owned(), |rate| format!("min at {rate}"));
-        heads.push(head(&gpu.name, net, 84.0));
+        heads.push(head(&gpu.name, net, 100.0));
     }
     let rows: Vec<Vec<Entry>> = table
         .models
