@@ -61,12 +61,9 @@ pub(super) fn read(
 /// The first of several words for one number.
 fn first(section: &Fields<'_>, keys: &[&str], most: u64) -> Result<Option<u64>, ImportError> {
     for key in keys {
-        match section.value(key) {
-            // A list per stage, or a text, is not the number asked for.
-            Some(value @ Value::Number(_)) => {
-                return whole(value, &section.path(key), 0, most).map(Some);
-            }
-            _ => {}
+        // A list per stage, or a text, is not the number asked for.
+        if let Some(value @ Value::Number(_)) = section.value(key) {
+            return whole(value, &section.path(key), 0, most).map(Some);
         }
     }
     Ok(None)
