@@ -49,7 +49,7 @@ pub fn ffn_flops_per_token(model: &Model) -> u64 {
 }
 
 /// Weights of the routed experts a token visits, on average where some choices do nothing.
-fn visited_experts(run: &LayerRun, expert: u64) -> u64 {
+pub(in crate::model) fn visited_experts(run: &LayerRun, expert: u64) -> u64 {
     match &run.ffn {
         Ffn::Moe(moe) => visited(moe, expert),
         Ffn::Dense { .. } | Ffn::Matrix | Ffn::None => 0,

@@ -16,6 +16,7 @@ pub use cache::{
     kv_bytes_per_token, kv_bytes_per_token_growing, kv_bytes_per_token_layer,
     kv_bytes_per_token_rank, layer_cache, state_bytes_per_sequence,
 };
+pub(in crate::model) use flops::visited_experts;
 pub use flops::{
     attended, attention_flops, attention_flops_per_context_token, ffn_flops_per_token,
     head_flops_per_token, layer_flops_per_token, linear_flops_per_token,

@@ -26,6 +26,8 @@ fn entries_moved(part: CachePart, attention: &Attention, top_k: u64, context: u6
     let kept = part.extent.entries(context);
     let compressed = matches!(attention, Attention::Compressed(_));
     match part.extent {
+        // A compressor writes one token's slot; all of them once per entry, which is left out.
+        Extent::Once if compressed => 0,
         Extent::Once => 2,
         // The window of compressed attention is read whole: what is chosen lies before it.
         Extent::Last(_) if compressed => kept,

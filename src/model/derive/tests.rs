@@ -184,11 +184,14 @@ fn key_value_heads_are_divided_then_copied() {
 }
 
 /// Every rank's weights together are the model plus the copies: router and norms on each rank, key
-/// and value heads where there are too few.
+/// and value heads where there are too few. (Layers of the plain kinds, all in one format; other
+/// kinds follow below.)
 #[test]
 fn ranks_sum_to_the_model_and_its_copies() {
     let precision = Precision::FP8;
-    for model in presets().iter() {
+    let mut tested = 0;
+    for model in presets().iter().filter(|model| is_plain(model)) {
+        tested += 1;
         for tp in [1, 2, 4, 8] {
             let mut ranks = 0;
             let mut copies = 0;
@@ -210,6 +213,58 @@ fn ranks_sum_to_the_model_and_its_copies() {
             copies += 2 * tables * filled * model.hidden;
             let whole = weight_bytes(model, precision).get();
             assert_eq!(ranks, whole + copies, "{} TP {tp}", model.id);
+        }
+    }
+    assert!(tested >= 17, "{tested} presets of plain layers");
+}
+
+/// Whether all layers are plain GQA, MFA or MLA, in the pool's format, with experts that 8 divides.
+fn is_plain(model: &Model) -> bool {
+    use crate::model::{Attention, Gate};
+    model.quantization.is_none()
+        && model.extras.iter().all(|extra| !extra.served)
+        && model.layers.iter().all(|run| {
+            let attention = match &run.attention {
+                Attention::Gqa(gqa) => {
+                    gqa.indexer.is_none()
+                        && !gqa.sinks
+                        && gqa.gate == Gate::None
+                        && gqa.heads.is_multiple_of(8)
+                }
+                Attention::Mla(mla) => mla.indexer.is_none() && mla.gate == Gate::None,
+                _ => false,
+            };
+            let ffn = match &run.ffn {
+                Ffn::Moe(moe) => moe.experts.is_multiple_of(8) && !moe.bias && !moe.shared_gate,
+                _ => true,
+            };
+            attention && ffn
+        })
+}
+
+/// Of any kind of layer: the ranks hold all of it together, and each no more than its share and
+/// what can't be divided (what a rank of very many would still hold).
+#[test]
+fn ranks_of_any_kind_hold_all_of_it_and_what_cannot_be_divided() {
+    let precision = Precision::FP8;
+    for model in presets().iter() {
+        for run in &model.layers {
+            let on = |tp: u64| {
+                let shard = Shard::new(tp, tp, tp);
+                layer_weights(model, run, precision, shard).total().get()
+            };
+            let (whole, floor) = (on(1), on(1 << 20));
+            for tp in [2, 4, 8] {
+                let rank = on(tp);
+                let kind = run.attention.kind();
+                assert!(tp * rank >= whole, "{} {kind} TP {tp}", model.id);
+                // Each part is rounded up to whole bytes.
+                assert!(
+                    rank <= whole / tp + floor + 16,
+                    "{} {kind} TP {tp}",
+                    model.id
+                );
+            }
         }
     }
 }
@@ -349,14 +404,24 @@ fn any_model() -> impl Strategy<Value = Model> {
     proptest::sample::select(ids)
 }
 
+/// Of models whose checkpoint leaves the format of every linear to the pool.
+fn any_unquantised() -> impl Strategy<Value = Model> {
+    let ids: Vec<Model> = presets()
+        .iter()
+        .filter(|model| model.quantization.is_none())
+        .cloned()
+        .collect();
+    proptest::sample::select(ids)
+}
+
 proptest! {
     #[test]
-    fn wider_linears_weigh_in_proportion(model in any_model()) {
+    fn wider_linears_weigh_in_proportion(model in any_unquantised()) {
         let bytes = |weights| {
             weight_bytes(&model, Precision { weights, ..Precision::BF16 }).get()
         };
         let parts = parameters(&model);
-        let kept = 2 * (parts.embedding + parts.lm_head + parts.router + parts.norms + parts.attention_bias + parts.attention_small);
+        let kept = 2 * (parts.embedding + parts.lm_head + parts.router + parts.norms + parts.attention_bias + parts.attention_small + parts.ffn_bias + parts.extras);
         prop_assert_eq!((bytes(Dtype::Fp8) - kept) * 2, bytes(Dtype::Bf16) - kept);
         prop_assert_eq!((bytes(Dtype::Bf16) - kept) * 2, bytes(Dtype::Fp32) - kept);
     }

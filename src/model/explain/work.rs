@@ -3,7 +3,7 @@
 //! The token is one of a decode of batch 1: MLA works on the latent (absorbed), every visited
 //! weight is read once, and so is the cache the token attends to.
 
-use super::expr::{Expr, layers, n, of, plus, times};
+use super::expr::{Expr, layers, n, named, of, plus, times};
 use super::text::grouped;
 use super::weights::PARTS;
 use super::{Amount, ExplainAt, Row, Section, grouped_by, label, over_layers};
@@ -11,6 +11,7 @@ use crate::catalog::Dtype;
 use crate::model::derive::{
     Extent, attended, attention_flops, attention_flops_per_context_token, head_flops_per_token,
     layer_cache, layer_parameters, linear_flops_per_token, parameters, recurrence_flops,
+    visited_experts,
 };
 use crate::model::{Attention, Ffn, Indexer, LayerRun, Model, Precision, Recurrent, WeightFormat};
 
@@ -41,10 +42,18 @@ pub(super) fn flops(model: &Model, at: &ExplainAt) -> Section {
     ));
     let visited = grouped_by(model, |run| {
         let parts = layer_parameters(run, hidden);
-        Some((parts.top_k, parts.routed_expert)).filter(|(top_k, _)| *top_k > 0)
+        let visited = visited_experts(run, parts.routed_expert);
+        Some((parts.top_k, parts.routed_expert, visited)).filter(|(top_k, _, _)| *top_k > 0)
     })
     .into_iter()
-    .map(|((top_k, expert), count)| times([layers(count), of(top_k, "experts"), n(expert)]));
+    .map(|((top_k, expert, visited), count)| {
+        if top_k.saturating_mul(expert) == visited {
+            times([layers(count), of(top_k, "experts"), n(expert)])
+        } else {
+            // Some choices do nothing: the expected share of real ones.
+            times([layers(count), named("expected", n(visited))])
+        }
+    });
     rows.push(row(
         "Routed experts visited".to_owned(),
         &times([n(2), Expr::Sum(visited.collect())]),
@@ -152,7 +161,7 @@ pub(super) fn bytes(model: &Model, precision: Precision, at: &ExplainAt) -> Sect
                 Ffn::Moe(moe) if part.name == "Routed experts" => {
                     name = format!("Routed experts visited, {} of {}", moe.top_k, moe.experts);
                     let one = layer_parameters(run, model.hidden).routed_expert;
-                    one.saturating_mul(moe.top_k)
+                    visited_experts(run, one)
                 }
                 _ => whole,
             }
