@@ -1,14 +1,16 @@
 //! `frontier cost-table`: what decoding costs at the very least, for models × GPUs × contexts.
 
+mod chosen;
+
 use super::{Failure, print};
-use crate::catalog::{Catalog, Dtype, GpuId, ModelId, user_presets_dir};
-use crate::model::{Model, Models, import_config};
+use crate::catalog::{Catalog, Dtype, user_presets_dir};
+use crate::model::{Model, Models};
 use crate::report::theory::{
     best_table, cost_figure, cost_table, floor_table, intensity_table, network_table, sweep,
 };
 use crate::report::{Style, Table, to_png, to_svg};
-use crate::study::theory::{Convention, CostTable, Hardware, Pipeline, Terms};
-use crate::units::{DollarsPerHour, Seconds};
+use crate::study::theory::{Convention, CostTable, Pipeline, Terms};
+use crate::units::Seconds;
 use clap::Args;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -16,10 +18,10 @@ use std::path::{Path, PathBuf};
 /// Arguments of `cost-table`.
 #[derive(Debug, Args)]
 pub struct CostTableArgs {
-    /// Models, by id or as a Hugging Face config.json, separated by commas.
+    /// Models, by id or as a Hugging Face config.json, separated by commas; `all` presets.
     #[arg(long, value_delimiter = ',', value_name = "ID|FILE.json")]
     models: Vec<String>,
-    /// GPUs, by id, separated by commas.
+    /// GPUs, by id, separated by commas; `all` of the catalog.
     #[arg(long, value_delimiter = ',', value_name = "ID")]
     gpus: Vec<String>,
     /// Contexts, tokens, separated by commas.
@@ -62,29 +64,13 @@ pub struct CostTableArgs {
     out: Option<PathBuf>,
 }
 
-/// The models of Step-3's Table 6 that are presets.
-const MODELS: [&str; 5] = [
-    "deepseek-v3",
-    "kimi-k2",
-    "qwen3-235b-a22b",
-    "qwen3-32b",
-    "step-3",
-];
-/// Its GPUs.
-const GPUS: [&str; 4] = ["h800-sxm", "h20-96", "a800-80-sxm", "ascend-910b"];
-/// Largest config.json read.
-const MAX_CONFIG_BYTES: u64 = 16 << 20;
-
 pub(super) fn run(args: &CostTableArgs) -> Result<(), Failure> {
     let user = user_presets_dir();
     let catalog = Catalog::load(user.as_deref()).map_err(|e| Failure::usage(&e))?;
     let presets = Models::load(user.as_deref()).map_err(|e| Failure::usage(&e))?;
-    let models = or_default(&args.models, &MODELS)
-        .iter()
-        .map(|name| model(name, &presets))
-        .collect::<Result<Vec<Model>, Failure>>()?;
+    let models = chosen::models(&args.models, &presets)?;
     let models: Vec<&Model> = models.iter().collect();
-    let hardware = hardware(args, &catalog)?;
+    let hardware = chosen::hardware(args, &catalog)?;
     let terms = Terms {
         kv: dtype("--kv-precision", &args.kv_precision)?,
         gemm: dtype("--precision", &args.precision)?,
@@ -151,88 +137,6 @@ impl Parts {
             network: network_table(table, split, tokens, cheapest)?,
         })
     }
-}
-
-fn or_default(given: &[String], default: &[&str]) -> Vec<String> {
-    if given.is_empty() {
-        default.iter().map(|&word| word.to_owned()).collect()
-    } else {
-        given.to_vec()
-    }
-}
-
-/// A preset by its id, or a config.json.
-fn model(name: &str, presets: &Models) -> Result<Model, Failure> {
-    let path = Path::new(name);
-    if path.extension().is_some_and(|end| end == "json") {
-        return config(path);
-    }
-    let known = ModelId::new(name).ok().and_then(|id| presets.get(&id));
-    known.cloned().ok_or_else(|| {
-        let ids: Vec<&str> = presets.iter().map(|model| model.id.as_str()).collect();
-        Failure::Usage(format!(
-            "there is no model “{}”: give a config.json, or one of {}",
-            print::plain(name),
-            ids.join(", ")
-        ))
-    })
-}
-
-fn config(path: &Path) -> Result<Model, Failure> {
-    let shown = path.display();
-    let failed = |e: std::io::Error| Failure::Usage(format!("can't read {shown}: {e}"));
-    let size = std::fs::metadata(path).map_err(failed)?.len();
-    if size > MAX_CONFIG_BYTES {
-        return Err(Failure::Usage(format!(
-            "{shown} has {size} bytes: a config.json has at most {MAX_CONFIG_BYTES}"
-        )));
-    }
-    let text = std::fs::read_to_string(path).map_err(failed)?;
-    let stem = path.file_stem().map(|stem| stem.to_string_lossy());
-    let imported = import_config(&text, &stem.unwrap_or_default());
-    let imported = imported.map_err(|e| Failure::Usage(format!("{shown}: {e}")))?;
-    for assumption in &imported.assumptions {
-        eprintln!("note: {shown}: {}", print::plain(assumption));
-    }
-    Ok(imported.model)
-}
-
-fn hardware(args: &CostTableArgs, catalog: &Catalog) -> Result<Vec<Hardware>, Failure> {
-    if args.paper {
-        return Hardware::of_step3(catalog).map_err(|e| Failure::usage(&e));
-    }
-    let mut chosen: Vec<Hardware> = Vec::new();
-    for name in or_default(&args.gpus, &GPUS) {
-        let row = GpuId::new(&name).ok().and_then(|id| catalog.gpu(&id));
-        let row = row.ok_or_else(|| {
-            let ids: Vec<&str> = catalog.gpus().map(|gpu| gpu.id.as_str()).collect();
-            Failure::Usage(format!(
-                "there is no GPU “{}”: use {}",
-                print::plain(&name),
-                ids.join(", ")
-            ))
-        })?;
-        chosen.push(Hardware::of(row, catalog).map_err(|e| Failure::usage(&e))?);
-    }
-    for price in &args.price {
-        let wrong = |why: &str| {
-            Failure::Usage(format!(
-                "--price {}: {why}; write gpu=price, such as h20-96=0.8",
-                print::plain(price)
-            ))
-        };
-        let (gpu, value) = price.split_once('=').ok_or_else(|| wrong("no “=”"))?;
-        let value: DollarsPerHour = value.parse().map_err(|_| wrong("not a price"))?;
-        let mut found = false;
-        for hardware in chosen.iter_mut().filter(|h| h.gpu.as_str() == gpu) {
-            hardware.price = value;
-            found = true;
-        }
-        if !found {
-            return Err(wrong("that GPU is not in the table"));
-        }
-    }
-    Ok(chosen)
 }
 
 fn dtype(option: &str, text: &str) -> Result<Dtype, Failure> {
