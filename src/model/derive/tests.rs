@@ -427,6 +427,24 @@ proptest! {
     }
 
     #[test]
+    fn a_longer_sequence_never_keeps_less(model in any_model(), a in 0_u64..300_000, b in 0_u64..300_000, tp in 1_u64..33) {
+        let (short, long) = (a.min(b), a.max(b));
+        for kv in [Dtype::Bf16, Dtype::Fp8] {
+            let at = |tokens| kv_bytes_per_sequence_rank(&model.layers, kv, tp, tokens);
+            prop_assert!(at(short) <= at(long));
+            // Nothing is kept twice: a sequence keeps no more than every token's and its state.
+            let state = state_bytes_per_sequence(&model.layers, tp);
+            let each = kv_bytes_per_token_rank(&model.layers, kv, tp);
+            prop_assert!(at(long) <= each * long + state);
+            prop_assert!(at(0) == state);
+        }
+        // States and index keys have formats of their own; the rest is half as wide.
+        let wide = kv_bytes_per_sequence(&model, Dtype::Bf16, long);
+        let narrow = kv_bytes_per_sequence(&model, Dtype::Fp8, long);
+        prop_assert!(narrow <= wide && wide.get() <= 2 * narrow.get());
+    }
+
+    #[test]
     fn more_ranks_never_mean_more_per_rank(model in any_model(), tp in 1_u64..64, ep in 1_u64..64) {
         for run in &model.layers {
             let bytes = |tp, ep| {
