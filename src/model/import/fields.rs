@@ -46,6 +46,11 @@ impl<'a> Fields<'a> {
         self.map.get(key).is_some_and(|value| !value.is_null())
     }
 
+    /// Whether a key is there and holds something that passes, without reading it.
+    pub(super) fn holds(&self, key: &str, passes: impl Fn(&Value) -> bool) -> bool {
+        self.map.get(key).is_some_and(passes)
+    }
+
     /// Whether a key holds an object, without reading it.
     pub(super) fn is_object(&self, key: &str) -> bool {
         matches!(self.map.get(key), Some(Value::Object(_)))

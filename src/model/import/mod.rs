@@ -34,6 +34,7 @@ mod pattern;
 mod quantization;
 mod recurrent;
 mod refuse;
+mod required;
 mod sparse;
 mod towers;
 mod variants;
@@ -107,6 +108,7 @@ pub fn import_checkpoint(
     refuse::encoders(&top)?;
     refuse::encoders(fields)?;
     let context = Context::read(outer, fields, notes)?;
+    required::check(&context)?;
     let mut model = read_model(&top, &context, file_name)?;
     context.pass_switches_off();
     let sections: Vec<Vec<String>> = [&context.attention, &context.ffn]

@@ -61,7 +61,7 @@ const SUSPICIOUS: &[&str] = &[
 ];
 
 /// Whether a key's value switches anything on.
-fn active(value: &Value) -> bool {
+pub(super) fn active(value: &Value) -> bool {
     match value {
         Value::Null => false,
         Value::Bool(flag) => *flag,

@@ -3,6 +3,7 @@
 mod cases;
 mod catalogue;
 mod hostile;
+mod missing;
 mod refusals;
 mod shapes;
 
