@@ -7,7 +7,7 @@ use super::widgets::{Rows, key_value, layers_legend_ui, layers_ui};
 use crate::catalog::{Dtype, ModelId};
 use crate::model::{
     Amount, Imported, Model, Precision, Quantization, grouped, kv_bytes_per_token, own_precision,
-    parameters, weight_bytes,
+    parameters, state_bytes_per_sequence, weight_bytes,
 };
 use eframe::egui::{
     self, Align, CornerRadius, Frame, Id, Label, Layout, Margin, Modal, RichText, ScrollArea,
@@ -247,7 +247,12 @@ fn understood_ui(ui: &mut Ui, theme: &Theme, imported: &Imported, design: &str) 
             &format!("weights, {}", formats.weights.name()),
         );
         let kv = kv_bytes_per_token(model, Dtype::Bf16).get();
-        key_value(ui, theme, &Amount::Bytes(kv).short(), "KV a token, BF16");
+        if kv == 0 {
+            let state = state_bytes_per_sequence(&model.layers, 1).get();
+            key_value(ui, theme, &Amount::Bytes(state).short(), "state a sequence");
+        } else {
+            key_value(ui, theme, &Amount::Bytes(kv).short(), "KV a token, BF16");
+        }
         key_value(ui, theme, &grouped(model.max_context), "longest context");
     });
     ui.add_space(space::S);

@@ -5,7 +5,9 @@ use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use frontier::app::App;
 use frontier::app::selection::Item;
+use frontier::catalog::ModelId;
 use frontier::jobs::CurvePoint;
+use frontier::plan::ModelRef;
 use frontier::project::{self, FIRST_EXAMPLE, Project, to_text};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -381,7 +383,7 @@ fn the_cost_page_shows_the_librarys_numbers() {
     );
 
     // Every view draws.
-    for page in ["Against context", "Roofline", "Sparsity", "Network"] {
+    for page in ["By context", "Roofline", "Sparsity", "Network"] {
         let at = window.harness.get_by_role_and_label(Access::Tab, page);
         let at = at.rect().center();
         window.click(at);
@@ -400,6 +402,57 @@ const CONFIG: &str = r#"{"architectures": ["LlamaForCausalLM"], "model_type": "l
     "tie_word_embeddings": false, "hidden_act": "silu", "a_new_key": 1,
     "quantization_config": {"quant_method": "fp8", "activation_scheme": "dynamic",
         "weight_block_size": [128, 128]}}"#;
+
+#[test]
+fn a_model_is_found_by_typing_and_chosen_by_enter() {
+    let mut window = Window::example();
+    let before = window.app().project().designs[0].model.clone();
+    let combo = |w: &Window| {
+        let found = w.harness.get_by_role_and_label(Access::ComboBox, "Model");
+        found.rect().center()
+    };
+    let at = combo(&window);
+    window.click(at);
+    window.type_anew("oss 120");
+    let serves = |w: &Window| w.app().project().designs[0].model.clone();
+    assert_eq!(
+        serves(&window),
+        ModelRef::Preset(ModelId::from_label("gpt-oss-120b"))
+    );
+    // The next search starts anew, and Escape leaves what is served alone.
+    let at = combo(&window);
+    window.click(at);
+    window.harness.get_by_label("Qwen3-32B, 32.8 B");
+    window.harness.key_press(egui::Key::Escape);
+    window.settle();
+    assert_eq!(
+        serves(&window),
+        ModelRef::Preset(ModelId::from_label("gpt-oss-120b"))
+    );
+    assert_ne!(serves(&window), before);
+}
+
+#[test]
+fn escape_closes_a_menu_or_leaves_a_field_before_it_deselects() {
+    let mut window = Window::example();
+    let pool = window.button("Pool Prefill");
+    window.click(pool);
+    let selected = |w: &Window| w.app().selection().items.first().cloned();
+    let prefill = selected(&window);
+    assert!(matches!(prefill, Some(Item::Pool(_))), "{prefill:?}");
+    let places = [(Access::ComboBox, "TP"), (Access::TextInput, "Name")];
+    for (role, label) in places {
+        let found = window.harness.get_by_role_and_label(role, label);
+        let at = found.rect().center();
+        window.click(at);
+        window.harness.key_press(egui::Key::Escape);
+        window.settle();
+        assert_eq!(selected(&window), prefill, "Escape in {label}");
+    }
+    window.harness.key_press(egui::Key::Escape);
+    window.settle();
+    assert_eq!(selected(&window), None);
+}
 
 #[test]
 fn a_dropped_config_is_shown_served_and_undone() {

@@ -107,6 +107,10 @@ impl CanvasState {
         output: &mut CanvasOutput,
     ) {
         let ctx = ui.ctx();
+        // Panels are drawn before the canvas: a menu or a field that Escape has just closed no longer
+        // looks open here, but the key was for it.
+        let theirs = egui::Popup::is_any_open(ctx) || ctx.text_edit_focused();
+        let escape_is_ours = !std::mem::replace(&mut self.keys_elsewhere, theirs);
         if response.has_focus() {
             // Arrows move things here, not the focus.
             let filter = EventFilter {
@@ -124,7 +128,7 @@ impl CanvasState {
         }
         let pressed =
             |modifiers: Modifiers, key: Key| ui.input_mut(|i| i.consume_key(modifiers, key));
-        if ui.input(|i| i.key_pressed(Key::Escape)) {
+        if escape_is_ours && ui.input(|i| i.key_pressed(Key::Escape)) {
             self.escape(view, output);
         }
         let delete =

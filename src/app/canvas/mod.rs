@@ -128,6 +128,8 @@ pub struct CanvasState {
     quiet: Option<Pos2>,
     refusal: Option<(String, f64)>,
     last_link: Option<LinkKind>,
+    /// A menu was open or a field had the keys when the last frame ended.
+    keys_elsewhere: bool,
     last_role: Option<Option<Role>>,
     /// What the context menu was opened on.
     menu: Hit,

@@ -5,6 +5,7 @@ use super::hit::Hit;
 use super::scene::{Card, Scene, layout_words};
 use super::wire::WireKind;
 use crate::app::edits;
+use crate::app::inspector::kv_length;
 use crate::plan::Place;
 use eframe::egui::{self, PopupAnchor, RichText};
 
@@ -151,10 +152,10 @@ fn gpu_lines(view: &CanvasView<'_>, scene: &Scene, card: &Card, instance: u32, s
                 lines.say(match memory.shortfall {
                     Some(short) => format!("Memory: {:.1} GiB too little", short.gib()),
                     None => format!(
-                        "{:.1} of {:.1} GiB for KV: {} tokens",
+                        "{:.1} of {:.1} GiB for KV: {}",
                         memory.kv.gib(),
                         memory.capacity.gib(),
-                        memory.kv_tokens
+                        kv_length(memory)
                     ),
                 });
             }

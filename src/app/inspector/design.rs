@@ -141,7 +141,7 @@ fn pool_row(ui: &mut Ui, view: &Inspected<'_>, pool: &Pool, actions: &mut Action
                         .small()
                         .color(theme.text_muted),
                 )
-                .truncate(),
+                .wrap(),
             );
         });
     });

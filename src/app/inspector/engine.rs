@@ -4,7 +4,7 @@ use super::{Inspected, pool::edit};
 use crate::app::command::Actions;
 use crate::app::totals::pool_gpu;
 use crate::app::widgets::{
-    Rows, choice, count_field, number_field, section, text_field, typed_field,
+    Rows, choice, count_field, number_field, section, sentence, text_field, typed_field,
 };
 use crate::plan::{Engine, EngineKind, FirstToken, Pool, Setting};
 use crate::units::Seconds;
@@ -19,7 +19,7 @@ pub(super) fn engine_ui(ui: &mut Ui, view: &Inspected<'_>, pool: &Pool, actions:
     let key = |what: &str| format!("{}/{what}", pool.id);
     kind_ui(ui, view, pool, actions);
 
-    let version = rows.field(ui, "version", "", |ui| {
+    let version = rows.field(ui, "Version", "", |ui| {
         let typed = text_field(ui, theme, &key("version"), &engine.version);
         (typed.value, typed.response)
     });
@@ -28,7 +28,7 @@ pub(super) fn engine_ui(ui: &mut Ui, view: &Inspected<'_>, pool: &Pool, actions:
             view,
             pool,
             actions,
-            format!("version {version}"),
+            format!("Version {version}"),
             move |p| p.engine.version = version,
         );
     }
@@ -76,7 +76,7 @@ pub(super) fn engine_ui(ui: &mut Ui, view: &Inspected<'_>, pool: &Pool, actions:
     }
     let chunked = rows.field(
         ui,
-        engine.word(Setting::ChunkedPrefill),
+        &setting_label(engine, Setting::ChunkedPrefill),
         "Whether a prompt may be cut to fit the budget",
         |ui| {
             let mut on = engine.enable_chunked_prefill;
@@ -95,7 +95,7 @@ pub(super) fn engine_ui(ui: &mut Ui, view: &Inspected<'_>, pool: &Pool, actions:
         });
     }
     blocks_ui(ui, view, pool, &rows, actions);
-    let host = rows.field(ui, "host step time", "Host time added to each step", |ui| {
+    let host = rows.field(ui, "Host step time", "Host time added to each step", |ui| {
         let typed = typed_field::<Seconds>(ui, theme, &key("host"), engine.host_step_time);
         (typed.value, typed.response)
     });
@@ -110,9 +110,10 @@ pub(super) fn engine_ui(ui: &mut Ui, view: &Inspected<'_>, pool: &Pool, actions:
             },
         );
     }
-    let first = rows.field(
+    // A short label leaves room for long words.
+    let first = Rows::new(theme).field(
         ui,
-        "first token",
+        "First token",
         "When a disaggregated request's first token reaches the client",
         |ui| {
             choice(
@@ -121,8 +122,8 @@ pub(super) fn engine_ui(ui: &mut Ui, view: &Inspected<'_>, pool: &Pool, actions:
                 &engine.first_token,
                 &[FirstToken::DecodeAdmission, FirstToken::PrefillEnd],
                 |f| match f {
-                    FirstToken::PrefillEnd => "when prefill ends".to_owned(),
-                    FirstToken::DecodeAdmission => "once decode admits it".to_owned(),
+                    FirstToken::PrefillEnd => "end of prefill".to_owned(),
+                    FirstToken::DecodeAdmission => "decode admission".to_owned(),
                 },
             )
         },
@@ -134,12 +135,22 @@ pub(super) fn engine_ui(ui: &mut Ui, view: &Inspected<'_>, pool: &Pool, actions:
     }
 }
 
+/// The engine's own name of a setting; where it has none, words like those of other rows.
+fn setting_label(engine: &Engine, setting: Setting) -> String {
+    let word = engine.word(setting);
+    if word.contains('_') {
+        word.to_owned()
+    } else {
+        sentence(word)
+    }
+}
+
 /// The engine itself; another one comes with its own defaults.
 fn kind_ui(ui: &mut Ui, view: &Inspected<'_>, pool: &Pool, actions: &mut Actions) {
     // A short label leaves room for a long name.
     let chosen = Rows::new(view.theme).field(
         ui,
-        "engine",
+        "Engine",
         "Its rule divides the memory; another engine comes with its own defaults",
         |ui| {
             choice(
@@ -212,7 +223,7 @@ fn blocks_ui(
     let measured = pool.engine.num_gpu_blocks;
     let changed = rows.field(
         ui,
-        pool.engine.word(Setting::Blocks),
+        &setting_label(&pool.engine, Setting::Blocks),
         "KV blocks of one scheduler: worked out from memory, or as your engine's log says",
         |ui| {
             ui.horizontal(|ui| {

@@ -2,6 +2,7 @@
 
 use crate::app::style;
 use crate::app::theme::{Theme, space};
+use crate::model::grouped;
 use crate::plan::{BlockSource, MemoryBudget, MemoryTerm, Role};
 use crate::units::Bytes;
 use eframe::egui::{self, Color32, CornerRadius, Label, Rect, RichText, Sense, Ui, pos2, vec2};
@@ -45,7 +46,7 @@ pub fn bar_ui(ui: &mut Ui, theme: &Theme, role: Role, budget: &MemoryBudget, hei
     }
     let kv = piece(budget.kv, theme.role(Some(role)));
     if pointer.is_some_and(|p| kv.contains(p)) {
-        under = Some((format!("KV cache · {}", gib(budget.kv)), kv_text(budget)));
+        under = Some((format!("KV cache · {}", gib(budget.kv)), kv_how(budget)));
     }
     if budget.shortfall.is_some() {
         let full = rect.left() + wide(budget.capacity);
@@ -74,24 +75,42 @@ fn kv_text(budget: &MemoryBudget) -> String {
         BlockSource::Derived => "",
         BlockSource::Measured => " (measured)",
     };
-    format!(
-        "{} blocks{from} = {} tokens",
-        thousands(budget.blocks),
-        thousands(budget.kv_tokens)
-    )
+    let length = kv_length(budget);
+    if budget.blocks == 0 {
+        // States alone: nothing is kept in blocks.
+        return length;
+    }
+    format!("{} blocks{from} = {length}", grouped(budget.blocks))
 }
 
-/// 630080 as `630,080`.
-fn thousands(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(c);
+/// Length of the longest sequence the cache holds. States and windows don't grow for ever: of them,
+/// how many sequences there is room for.
+pub fn kv_length(budget: &MemoryBudget) -> String {
+    /// Longer than any window.
+    const LONG: u64 = 1 << 40;
+    if budget.kv_tokens < u64::MAX {
+        return format!("{} tokens", grouped(budget.kv_tokens));
     }
-    out
+    match budget.pool_bytes().checked_div(budget.sequence.bytes(LONG)) {
+        Some(sequences) => format!("{} sequences of any length", grouped(sequences)),
+        None => "any length".to_owned(),
+    }
+}
+
+/// The arithmetic behind the cache's size and blocks.
+fn kv_how(budget: &MemoryBudget) -> String {
+    let taken: Bytes = budget.terms.iter().map(|term| term.bytes).sum();
+    let blocks = match (budget.source, budget.block_bytes.get()) {
+        (BlockSource::Measured, _) => "; blocks as your engine's log says".to_owned(),
+        (BlockSource::Derived, 0) => String::new(),
+        (BlockSource::Derived, block) => format!("; {} B a block on this GPU", grouped(block)),
+    };
+    format!(
+        "{}\n{} less {} above{blocks}",
+        kv_text(budget),
+        gib(budget.capacity),
+        gib(taken)
+    )
 }
 
 /// Each term with its colour, size and, on hover, its arithmetic.
@@ -110,7 +129,7 @@ pub fn legend_ui(ui: &mut Ui, theme: &Theme, role: Role, budget: &MemoryBudget) 
             theme.role(Some(role)),
             "KV cache",
             &gib(budget.kv),
-            &kv_text(budget),
+            &kv_how(budget),
         );
         ui.add_space(space::XS);
         match budget.shortfall {

@@ -11,7 +11,7 @@ mod model;
 mod pool;
 mod workload;
 
-pub use memory::{bar_ui, legend_ui};
+pub use memory::{bar_ui, kv_length, legend_ui};
 
 use super::command::{Action, Actions};
 use super::edit::Edit;

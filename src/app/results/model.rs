@@ -171,6 +171,7 @@ fn controls_ui(
             |ui: &mut Ui, words: &str| ui.label(RichText::new(words).color(theme.text_muted)).id;
         let gap = |ui: &mut Ui| ui.add_space(space::M);
         let context = label(ui, "Context");
+        ui.add_space(space::XS);
         let before = at.context;
         ui.scope(|ui| {
             ui.spacing_mut().slider_width = 130.0;

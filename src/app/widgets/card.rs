@@ -84,10 +84,12 @@ pub fn finding_card(
         ui.add(Label::new(cause).wrap());
         if !finding.further.is_empty() {
             ui.horizontal_wrapped(|ui| {
+                ui.spacing_mut().interact_size.y = 22.0;
+                ui.spacing_mut().button_padding = egui::vec2(space::S, 3.0);
                 ui.label(RichText::new("or").small().color(theme.text_muted));
                 for repair in &finding.further {
                     let words = RichText::new(&repair.label).small().color(theme.accent);
-                    if ui.add(Button::new(words).small()).clicked() {
+                    if ui.add(Button::new(words)).clicked() {
                         asked = Some(repair.clone());
                     }
                 }

@@ -43,7 +43,8 @@ fn attention_look(attention: &Attention) -> Look {
         Attention::Mla(mla) if mla.indexer.is_some() => look(0.75, 0.85),
         Attention::Mla(_) | Attention::Parallel { .. } => FULL,
         Attention::Compressed(own) if own.ratio == 0 => look(0.5, 0.6),
-        Attention::Compressed(_) => look(0.75, 0.85),
+        Attention::Compressed(own) if own.indexer.is_some() => look(0.75, 0.85),
+        Attention::Compressed(_) => look(0.6, 0.7),
         Attention::Recurrent(_) => look(0.25, 0.45),
         Attention::Matrix => look(0.12, 0.3),
         Attention::None => look(0.0, 0.0),
@@ -168,7 +169,7 @@ pub fn layers_legend_ui(ui: &mut Ui, theme: &Theme, model: &Model) {
             .filter(|(_, _, is_up, _)| *is_up == up)
             .collect();
         for (words, look, _, layers) in own.iter().take(MOST_KINDS) {
-            ui.horizontal(|ui| {
+            ui.horizontal_top(|ui| {
                 ui.spacing_mut().item_spacing.x = space::S;
                 let (rect, _) = ui.allocate_exact_size(vec2(8.0, 14.0), Sense::hover());
                 let role = if up { Role::Attention } else { Role::Ffn };
@@ -189,7 +190,7 @@ pub fn layers_legend_ui(ui: &mut Ui, theme: &Theme, model: &Model) {
                     ui.set_min_width(36.0);
                     ui.label(number);
                 });
-                ui.add(Label::new(words.as_str()).truncate());
+                ui.add(Label::new(words.as_str()).wrap());
             });
         }
         if own.len() > MOST_KINDS {

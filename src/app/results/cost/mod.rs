@@ -50,8 +50,8 @@ impl Page {
 
     const fn name(self) -> &'static str {
         match self {
-            Self::Costs => "Cost table",
-            Self::Context => "Against context",
+            Self::Costs => "Costs",
+            Self::Context => "By context",
             Self::Roofline => "Roofline",
             Self::Sparsity => "Sparsity",
             Self::Network => "Network",

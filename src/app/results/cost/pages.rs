@@ -101,7 +101,7 @@ fn split_ui(ui: &mut Ui, view: &mut CostView, theme: &Theme) {
     ui.add_space(space::S);
     let (a, f) = &mut view.asked.split;
     for (count, letter, word) in [(a, "A", "attention"), (f, "F", "FFN")] {
-        let field = vec2(40.0, ui.spacing().interact_size.y);
+        let field = vec2(36.0, ui.spacing().interact_size.y);
         ui.allocate_ui(field, |ui| {
             let (value, response) = count_field(ui, u64::from(*count), 1..=999);
             response.on_hover_text(format!("{word} instances of the split"));
@@ -110,6 +110,7 @@ fn split_ui(ui: &mut Ui, view: &mut CostView, theme: &Theme) {
             }
         });
         ui.label(RichText::new(format!(" {letter} ")).color(theme.text_muted));
+        ui.add_space(2.0);
     }
 }
 
