@@ -76,12 +76,16 @@ fn print_design(design: &Design, compiled: &Compiled) {
             .map(|term| format!("{} {:.2}", term.name.to_lowercase(), term.bytes.gib()))
             .collect();
         println!(
-            "  memory of {pool}: {:.1} GiB = {} + KV {:.2} GiB → {} blocks, {} tokens",
+            "  memory of {pool}: {:.1} GiB = {} + KV {:.2} GiB → {} blocks, {}",
             memory.capacity.gib(),
             terms.join(" + "),
             memory.kv.gib(),
             memory.blocks,
-            memory.kv_tokens
+            if memory.kv_tokens == u64::MAX {
+                "a sequence of any length".to_owned()
+            } else {
+                format!("{} tokens", memory.kv_tokens)
+            }
         );
     }
     for finding in &compiled.findings {
@@ -121,7 +125,8 @@ fn to_json(design: &Design, compiled: &Compiled) -> Value {
                 })).collect::<Vec<_>>(),
                 "kv_bytes": memory.kv.get(),
                 "kv_blocks": memory.blocks,
-                "kv_tokens": memory.kv_tokens,
+                // Null: a sequence may have any length.
+                "kv_tokens": (memory.kv_tokens != u64::MAX).then_some(memory.kv_tokens),
             })
         })
         .collect();

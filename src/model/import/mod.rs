@@ -218,9 +218,11 @@ fn model_name(
     let file = last(file_name);
     let file = file.strip_suffix(".json").unwrap_or(&file);
     let file = file.strip_suffix("_config").unwrap_or(file);
+    // Downloads are often called `organisation--model`.
+    let file = file.rsplit("--").next().unwrap_or(file);
     let name = [own.as_str(), file, family.name.as_str()]
         .into_iter()
-        .find(|name| !name.is_empty() && *name != "config")
+        .find(|name| name.chars().any(char::is_alphanumeric) && *name != "config")
         .unwrap_or("imported model");
     Ok(shortened(name))
 }

@@ -190,7 +190,7 @@ fn say_mixed(mixed: &BTreeMap<Part, Mixed>, notes: &mut Vec<String>) {
         }
         let direction = if of.beyond >= 0.0 { "more" } else { "less" };
         notes.push(format!(
-            "{} of {} layers is kept partly in {} ({:.0} % of it) by the quantisation section: all of it is counted in {}; the file has {:.2} GB {direction}",
+            "{} of {} layers: kept partly in {} ({:.0} % of it) by the quantisation section: all of it is counted in {}; the file has {:.2} GB {direction}",
             part.name(),
             of.layers,
             of.also,
