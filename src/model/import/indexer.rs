@@ -57,6 +57,7 @@ pub(super) fn stated(context: &Context<'_, '_>) -> Result<Option<Indexer>, Impor
             dim,
             top_k,
             shared: false,
+            by_blocks: false,
         })),
         (None, ..) => Err(missing("index_n_heads")),
         (_, None, _) => Err(missing("index_head_dim")),
@@ -84,6 +85,7 @@ pub(super) fn of_gqa(context: &Context<'_, '_>) -> Result<Vec<Option<Indexer>>, 
             .saturating_mul(need("sparse_block_size", MOST_TOKENS)?)
             .min(MOST_TOKENS),
         shared: false,
+        by_blocks: true,
     };
     let Some(list) = context.per_layer(&section, "sparse_attention_freq")? else {
         return Ok(vec![Some(own); context.layers]);
