@@ -123,7 +123,7 @@ pub enum Operator {
         /// Bytes of an entry.
         kv_bytes: f64,
     },
-    /// An indexer's scores of FP8 index keys and the choice of the best.
+    /// An indexer's scores of index keys and the choice of the best.
     Scores {
         /// Query tokens.
         queries: f64,
@@ -135,6 +135,8 @@ pub enum Operator {
         heads: f64,
         /// Width of a head and of a key.
         dim: f64,
+        /// Format of queries and keys.
+        dtype: Dtype,
     },
     /// One token of a recurrence for each of `sequences`: its state is read and written.
     Step {
@@ -229,10 +231,14 @@ impl Operator {
                 entries,
                 heads,
                 dim,
+                dtype,
             } => (
                 2.0 * heads * dim * pairs,
-                // FP8 queries and keys; FP32 scores are written, then read to choose.
-                entries * dim + queries * heads * dim + 8.0 * pairs,
+                // Queries and keys; FP32 scores are written, then read to choose.
+                f64::from(u32::try_from(dtype.bits()).unwrap_or(16)) / 8.0
+                    * (entries + queries * heads)
+                    * dim
+                    + 8.0 * pairs,
             ),
             Self::Step {
                 sequences,

@@ -73,8 +73,11 @@ impl Fidelity for Roofline {
             Operator::Prefill { .. } => (PREFILL, Dtype::Bf16, 1),
             // The split-KV kernel and its combine.
             Operator::Decode { .. } => (DECODE, Dtype::Bf16, 2),
-            // Products in FP8 (DeepGEMM's `fp8_mqa_logits`), then the choice.
-            Operator::Scores { .. } => (DECODE, Dtype::Fp8, 2),
+            // Products in FP8 (DeepGEMM's `fp8_mqa_logits`), else as attention's; then the choice.
+            Operator::Scores {
+                dtype: Dtype::Fp8, ..
+            } => (DECODE, Dtype::Fp8, 2),
+            Operator::Scores { .. } => (DECODE, Dtype::Bf16, 2),
             Operator::Step { .. } => (DECODE, Dtype::Bf16, 1),
             // flash-linear-attention's and SSD's forward: sums, scores, states, outputs.
             Operator::Scan { .. } => (SCAN, Dtype::Bf16, 5),

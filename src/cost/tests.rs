@@ -256,7 +256,8 @@ fn operators() -> impl Strategy<Value = Operator> {
             pairs,
             entries,
             heads: 64.0,
-            dim: 128.0
+            dim: 128.0,
+            dtype: Dtype::Fp8
         }),
         (n(), 1.0f64..1e7).prop_map(|(sequences, state_bytes)| Operator::Step {
             sequences,

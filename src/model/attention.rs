@@ -185,6 +185,10 @@ pub struct Indexer {
     /// The layer uses the choice of an earlier layer: no indexer and no index keys of its own.
     #[serde(default, skip_serializing_if = "no")]
     pub shared: bool,
+    /// Chooses blocks of tokens (MiniMax-M3): no weights per head, and keys in BF16 or the cache's
+    /// format in place of FP8 (vLLM keeps them beside keys and values).
+    #[serde(default, skip_serializing_if = "no")]
+    pub by_blocks: bool,
 }
 
 /// Attention over the last tokens and a compressed past: entries of one latent per `ratio` tokens

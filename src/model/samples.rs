@@ -126,6 +126,7 @@ pub(crate) const INDEXER: Indexer = Indexer {
     dim: 128,
     top_k: 2048,
     shared: false,
+    by_blocks: false,
 };
 
 /// DeepSeek-V4-Flash with fewer layers: window, CSA, HCA.

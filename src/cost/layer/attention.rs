@@ -3,6 +3,7 @@
 
 use super::recurrent::Recurrence;
 use super::{Gemm, Kernels, on_rank, real};
+use crate::catalog::Dtype;
 use crate::cost::operator::{Class, Operator};
 use crate::cost::reach::{Reach, attended};
 use crate::model::{Attention, Compressed, Gqa, Indexer, Mla, Model, Precision, WeightFormat};
@@ -47,6 +48,8 @@ struct Latent {
 pub(in crate::cost) struct Scoring {
     pub(in crate::cost) heads: f64,
     pub(in crate::cost) dim: f64,
+    /// Format of queries and keys.
+    pub(in crate::cost) dtype: Dtype,
     /// Entries scored per token of context.
     pub(in crate::cost) per: f64,
 }
@@ -108,7 +111,7 @@ impl AttentionShape {
         Self {
             core,
             shares,
-            scoring: scoring(indexer, ratio),
+            scoring: scoring(indexer, ratio, kv),
             recurrence: recurrent.map(Recurrence::of),
         }
     }
@@ -238,15 +241,17 @@ impl Scoring {
             entries,
             heads: self.heads,
             dim: self.dim,
+            dtype: self.dtype,
         }
     }
 }
 
-fn scoring(indexer: Option<Indexer>, ratio: u64) -> Option<Scoring> {
+fn scoring(indexer: Option<Indexer>, ratio: u64, kv: WeightFormat) -> Option<Scoring> {
     let own = indexer.filter(|own| !own.shared && ratio > 0)?;
     Some(Scoring {
         heads: real(own.heads),
         dim: real(own.dim),
+        dtype: if own.by_blocks { kv.dtype } else { Dtype::Fp8 },
         per: 1.0 / real(ratio),
     })
 }

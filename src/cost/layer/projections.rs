@@ -142,7 +142,8 @@ fn indexer(own: Indexer, queries_from: f64, mixer: &mut Mixer<'_>) {
     }
     let (heads, dim) = (real(own.heads), real(own.dim));
     mixer.linear(queries_from, heads * dim);
-    mixer.linear(mixer.h, dim + heads);
+    let weights = if own.by_blocks { 0.0 } else { heads };
+    mixer.linear(mixer.h, dim + weights);
     mixer.stream(2.0 * (heads + 1.0) * dim);
 }
 

@@ -175,6 +175,7 @@ fn a_sparse_layer_below_its_choice_is_full_attention_and_scoring() {
             entries: sum,
             heads: 64.0,
             dim: 128.0,
+            dtype: crate::catalog::Dtype::Fp8,
         };
         let price = Roofline.price(gpu, &scores);
         13.0 * price.compute.max(price.memory)

@@ -115,16 +115,17 @@ fn gqa_cache(gqa: &Gqa, dtype: Dtype, tp: u64, parts: &mut Vec<CachePart>) {
         dtype,
         extent: gqa.span.cap().map_or(Extent::Token, Extent::Last),
     });
-    index_keys(gqa.indexer, Extent::Token, parts);
+    index_keys(gqa.indexer, dtype, Extent::Token, parts);
 }
 
-/// Index keys are FP8 whatever the cache is (DeepSeek-V3.2-Exp).
-fn index_keys(indexer: Option<Indexer>, extent: Extent, parts: &mut Vec<CachePart>) {
+/// Index keys are FP8 whatever the cache is (DeepSeek-V3.2-Exp), but for those that choose blocks:
+/// vLLM keeps MiniMax-M3's in the cache's format.
+fn index_keys(indexer: Option<Indexer>, kv: Dtype, extent: Extent, parts: &mut Vec<CachePart>) {
     if let Some(own) = indexer.filter(|own| !own.shared) {
         parts.push(CachePart {
             name: INDEX_KEYS,
             values: own.dim,
-            dtype: Dtype::Fp8,
+            dtype: if own.by_blocks { kv } else { Dtype::Fp8 },
             extent,
         });
     }
@@ -137,7 +138,7 @@ fn mla_cache(mla: &Mla, dtype: Dtype, parts: &mut Vec<CachePart>) {
         dtype,
         extent: Extent::Token,
     });
-    index_keys(mla.indexer, Extent::Token, parts);
+    index_keys(mla.indexer, dtype, Extent::Token, parts);
 }
 
 fn compressed_cache(own: &Compressed, dtype: Dtype, parts: &mut Vec<CachePart>) {
@@ -154,7 +155,7 @@ fn compressed_cache(own: &Compressed, dtype: Dtype, parts: &mut Vec<CachePart>) 
             dtype,
             extent: Extent::Every(own.ratio),
         });
-        index_keys(own.indexer, Extent::Every(own.ratio), parts);
+        index_keys(own.indexer, dtype, Extent::Every(own.ratio), parts);
         compressor_state(
             "compressor state",
             own.ratio,

@@ -76,10 +76,14 @@ fn indexer(indexer: Option<Indexer>, queries_from: u64, hidden: u64) -> MixerPar
             matrices: sum(&[
                 product(&[queries_from, own.heads, own.dim]),
                 product(&[hidden, own.dim]),
-                product(&[hidden, own.heads]),
+                if own.by_blocks {
+                    0
+                } else {
+                    product(&[hidden, own.heads])
+                },
             ]),
             bias: 0,
-            // A LayerNorm on the key.
+            // A LayerNorm on the key; of one that chooses blocks, RMS norms on query and key.
             small: product(&[2, own.dim]),
         },
         _ => MixerParameters::default(),

@@ -75,6 +75,7 @@ mod tests {
         dim: 128,
         top_k: 2048,
         shared: false,
+        by_blocks: false,
     };
 
     fn mla(indexer: Option<Indexer>) -> Attention {

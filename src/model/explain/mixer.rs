@@ -42,7 +42,11 @@ fn of_indexer(indexer: Option<Indexer>, from: u64, hidden: u64) -> Expr {
         plus([
             named("index Q", product([from, own.heads, own.dim])),
             named("index K", product([hidden, own.dim])),
-            named("index weights", product([hidden, own.heads])),
+            if own.by_blocks {
+                ZERO
+            } else {
+                named("index weights", product([hidden, own.heads]))
+            },
         ])
     })
 }

@@ -20,6 +20,7 @@ fn of_every_kind() -> Model {
         dim: 24,
         top_k: 500,
         shared: false,
+        by_blocks: false,
     };
     let mla = Mla {
         heads: 14,

@@ -105,7 +105,25 @@ pub enum ImportError {
         /// The key that says so, with its path.
         key: String,
     },
+    /// Something is wrong with a file beside the `config.json`.
+    #[error("{file}: {error}")]
+    Beside {
+        /// Its name.
+        file: &'static str,
+        /// What is wrong.
+        error: Box<ImportError>,
+    },
     /// Every key is fine, the model as a whole is not.
     #[error("{0}")]
     Shape(String),
+}
+
+impl ImportError {
+    /// The same of `hf_quant_config.json`.
+    pub(super) fn in_quantization(self) -> Self {
+        Self::Beside {
+            file: "hf_quant_config.json",
+            error: Box::new(self),
+        }
+    }
 }

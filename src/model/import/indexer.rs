@@ -6,6 +6,7 @@ use super::fields::whole;
 use super::json::describe;
 use crate::model::Indexer;
 use crate::model::check::{MOST_TOKENS, MOST_WIDE};
+use serde_json::Value;
 
 /// DeepSeek sparse attention (V3.2): `index_*`, in every layer unless `indexer_types` says that it
 /// uses an earlier layer's choice.
@@ -57,6 +58,7 @@ pub(super) fn stated(context: &Context<'_, '_>) -> Result<Option<Indexer>, Impor
             dim,
             top_k,
             shared: false,
+            by_blocks: blocks.is_some() || context.family.name.starts_with("minimax_m3"),
         })),
         (None, ..) => Err(missing("index_n_heads")),
         (_, None, _) => Err(missing("index_head_dim")),
@@ -67,6 +69,9 @@ pub(super) fn stated(context: &Context<'_, '_>) -> Result<Option<Indexer>, Impor
 /// MiniMax-M3: heads that score blocks, in the layers a list names.
 pub(super) fn of_gqa(context: &Context<'_, '_>) -> Result<Vec<Option<Indexer>>, ImportError> {
     let Some(section) = context.fields.section("sparse_attention_config")? else {
+        if context.family.name.starts_with("minimax_m3") {
+            return Ok(of_words(context, stated(context)?)?.unwrap_or_default());
+        }
         return of_mla(context);
     };
     if section.flag("use_sparse_attention")? == Some(false) {
@@ -84,8 +89,12 @@ pub(super) fn of_gqa(context: &Context<'_, '_>) -> Result<Vec<Option<Indexer>>, 
             .saturating_mul(need("sparse_block_size", MOST_TOKENS)?)
             .min(MOST_TOKENS),
         shared: false,
+        by_blocks: true,
     };
     let Some(list) = context.per_layer(&section, "sparse_attention_freq")? else {
+        if let Some(layers) = of_words(context, Some(own))? {
+            return Ok(layers);
+        }
         return Ok(vec![Some(own); context.layers]);
     };
     list.iter()
@@ -94,4 +103,19 @@ pub(super) fn of_gqa(context: &Context<'_, '_>) -> Result<Vec<Option<Indexer>>, 
             Ok(on.then_some(own))
         })
         .collect()
+}
+
+/// MiniMax-M3's `layer_types` name the layers with an indexer; none: there are no such words.
+fn of_words(
+    context: &Context<'_, '_>,
+    own: Option<Indexer>,
+) -> Result<Option<Vec<Option<Indexer>>>, ImportError> {
+    let words = context.per_layer(context.fields, "layer_types")?;
+    Ok(words.map(|words| {
+        let sparse = |word: &Value| word.as_str().is_some_and(|word| word.contains("sparse"));
+        words
+            .iter()
+            .map(|word| own.filter(|_| sparse(word)))
+            .collect()
+    }))
 }

@@ -30,6 +30,7 @@ mod known;
 mod mla;
 mod moe;
 mod nas;
+mod overrides;
 mod pattern;
 mod quantization;
 mod recurrent;
@@ -85,7 +86,9 @@ pub fn import_checkpoint(
 ) -> Result<Imported, ImportError> {
     let root = json::parse(text)?;
     let top = Fields::new(&root, "");
-    let beside = quantization.map(json::parse).transpose()?;
+    let beside = quantization
+        .map(|text| json::parse(text).map_err(ImportError::in_quantization))
+        .transpose()?;
     let beside = beside
         .as_ref()
         .map(|map| Fields::new(map, "hf_quant_config.json: "));
@@ -148,7 +151,7 @@ fn read_model(
     context: &Context<'_, '_>,
     file_name: &str,
 ) -> Result<Model, ImportError> {
-    let layers = folded(layers(context)?);
+    let layers = folded(overrides::apply(context, layers(context)?)?);
     let name = model_name(top, file_name, &context.family)?;
     Ok(Model {
         id: ModelId::from_label(&name),

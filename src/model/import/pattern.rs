@@ -31,6 +31,7 @@ const WORDS: &[(&str, Word)] = &[
     ("full", Word::Full),
     ("indexed_attention", Word::Full),
     ("sparse_attention", Word::Full),
+    ("minimax_m3_sparse", Word::Full),
     ("sliding_attention", Word::Sliding),
     ("local_attention", Word::Sliding),
     ("sliding", Word::Sliding),
@@ -233,8 +234,20 @@ fn full_layers(context: &Context<'_, '_>) -> Result<Option<Rule>, ImportError> {
     let layers = context.layers;
     if let Some(section) = fields.section("linear_attn_config")? {
         // Kimi counts layers from 1.
-        if let Some(full) = section.numbers("full_attn_layers", 1, MOST_LAYERS)? {
-            section.value("kda_layers");
+        let most = context.layer_count();
+        let linear = section.numbers("kda_layers", 1, most)?;
+        if let Some(full) = section.numbers("full_attn_layers", 1, most)? {
+            if let Some(linear) = linear {
+                for layer in 1..=most {
+                    if full.contains(&layer) == linear.contains(&layer) {
+                        return Err(ImportError::Contradiction {
+                            first: section.path("full_attn_layers"),
+                            second: format!("{} (layer {layer})", section.path("kda_layers")),
+                            why: "each layer stands in one of the two lists, counted from 1",
+                        });
+                    }
+                }
+            }
             return Ok(Some(listed(full, 1)));
         }
         return Err(section.missing("full_attn_layers", "it says which layers attend"));

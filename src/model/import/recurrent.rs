@@ -8,7 +8,6 @@ use super::keys;
 use crate::catalog::Dtype;
 use crate::model::check::MOST_WIDE;
 use crate::model::{DeltaNet, Mamba1, Mamba2, Recurrent};
-use serde_json::Value;
 
 const MAMBA_HEADS: &[&str] = &["mamba_n_heads", "mamba_num_heads", "n_mamba_heads"];
 const MAMBA_HEAD_DIM: &[&str] = &["mamba_d_head", "mamba_head_dim", "mamba_headdim"];
@@ -171,7 +170,9 @@ fn mamba2(context: &Context<'_, '_>) -> Result<Mamba2, ImportError> {
         |keys: &[&'static str], alone_key: &'static str| -> Result<Option<u64>, ImportError> {
             for key in keys {
                 // “auto”: what is left to the other one.
-                if !matches!(fields.value(key), None | Some(Value::String(_))) {
+                if let Some(value) = fields.value(key)
+                    && value.as_str() != Some("auto")
+                {
                     return fields.size(&[key], 1, MOST_WIDE);
                 }
             }
@@ -228,7 +229,9 @@ fn mamba1(context: &Context<'_, '_>) -> Result<Mamba1, ImportError> {
     let fields = context.fields;
     let mut dt_rank = None;
     for key in ["mamba_dt_rank", "time_step_rank"] {
-        if !matches!(fields.value(key), None | Some(Value::String(_))) {
+        if let Some(value) = fields.value(key)
+            && value.as_str() != Some("auto")
+        {
             dt_rank = fields.whole(key, 1, MOST_WIDE)?;
         }
     }

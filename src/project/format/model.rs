@@ -190,6 +190,8 @@ frozen_struct!(Indexer as model::Indexer {
     top_k: u64,
     #[serde(default, skip_serializing_if = "bounds::no")]
     shared: bool,
+    #[serde(default, skip_serializing_if = "bounds::no")]
+    by_blocks: bool,
 });
 
 frozen_struct!(Compressed as model::Compressed {

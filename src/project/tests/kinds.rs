@@ -15,6 +15,7 @@ const INDEXER: Indexer = Indexer {
     dim: 128,
     top_k: 2048,
     shared: false,
+    by_blocks: false,
 };
 
 fn gqa() -> Gqa {

@@ -37,6 +37,7 @@ const fn indexer(top_k: u64) -> Indexer {
         dim: 32,
         top_k,
         shared: false,
+        by_blocks: false,
     }
 }
 

@@ -34,8 +34,7 @@ pub(super) fn read(
             most: 256,
         });
     }
-    let stated = names.len();
-    let (mut known, mut all) = (false, None);
+    let (mut known, mut said, mut all) = (false, false, None);
     for name in names {
         // A word in place of a group: a preset's name of llm-compressor.
         if !matches!(groups.value(name), Some(Value::Object(_))) {
@@ -49,6 +48,10 @@ pub(super) fn read(
             continue;
         };
         let Some(weights) = group.section("weights")? else {
+            at.notes.push(format!(
+                "{} states no weights: read as if it named nothing",
+                groups.path(&short(name))
+            ));
             continue;
         };
         let format = match weight(&weights, at)? {
@@ -58,6 +61,7 @@ pub(super) fn read(
             }),
             None => {
                 say_unknown(&weights, "its bits, type and group", at);
+                said = true;
                 None
             }
         };
@@ -77,8 +81,8 @@ pub(super) fn read(
         }
     }
     if !known {
-        if stated == 0 {
-            say_unknown(section, "config_groups without a group", at);
+        if !said {
+            say_unknown(section, "config_groups without a group of weights", at);
         }
         return Ok(None);
     }
@@ -102,6 +106,11 @@ fn weight(section: &Fields<'_>, at: &Context<'_>) -> Result<Option<Format>, Impo
             .whole("group_size", 0, MOST_GROUP)?
             .filter(|group| *group > 0),
     };
+    // Groups of nothing: vLLM and compressed-tensors refuse them.
+    let grouped_by = matches!(section.text("strategy")?, Some("group" | "tensor_group"));
+    if group.is_none() && (grouped_by || section.value("group_size") == Some(&Value::from(0))) {
+        return Ok(None);
+    }
     let exponents = matches!(
         section.text("scale_dtype")?,
         Some("torch.uint8" | "torch.float8_e8m0fnu" | "uint8")

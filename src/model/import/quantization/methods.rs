@@ -72,7 +72,11 @@ pub(super) fn read(
         _ => None,
     };
     let Some(format) = format else {
-        say_unknown(section, method, at);
+        if section.value("group_size") == Some(&Value::from(0)) {
+            say_unknown(section, &format!("{method}, group_size 0"), at);
+        } else {
+            say_unknown(section, method, at);
+        }
         return Ok(None);
     };
     let mut scheme = Scheme::new(Some(format));
@@ -269,13 +273,14 @@ fn dtype_of_bits(bits: Option<u64>) -> Option<Dtype> {
     }
 }
 
-/// `group_size`; −1: one scale per output channel; missing: 128.
-fn group(section: &Fields<'_>, at: &Context<'_>) -> Result<u64, ImportError> {
+/// `group_size`; −1: one scale per output channel; missing: 128; none: groups of nothing.
+fn group(section: &Fields<'_>, at: &Context<'_>) -> Result<Option<u64>, ImportError> {
     match section.value("group_size").and_then(Value::as_i64) {
-        Some(negative) if negative < 0 => Ok(at.hidden),
-        _ => Ok(section
-            .whole("group_size", 0, MOST_GROUP)?
-            .map_or(128, |group| if group == 0 { at.hidden } else { group })),
+        Some(negative) if negative < 0 => Ok(Some(at.hidden)),
+        _ => Ok(
+            Some(section.whole("group_size", 0, MOST_GROUP)?.unwrap_or(128))
+                .filter(|group| *group > 0),
+        ),
     }
 }
 
@@ -291,7 +296,9 @@ fn integer(
         Some(bits) => Some(bits),
         None => section.whole("w_bit", 1, 64)?,
     };
-    let group = group(section, at)?;
+    let Some(group) = group(section, at)? else {
+        return Ok(None);
+    };
     let zero = section.flag(asymmetric)?.unwrap_or(by_default);
     Ok(dtype_of_bits(bits).map(|dtype| {
         let zero = if zero { dtype.bits() } else { 0 };

@@ -19,7 +19,7 @@ use super::ImportError;
 use super::fields::Fields;
 use crate::model::{Ffn, Model, Precision};
 use methods::short;
-use scheme::Context;
+use scheme::{Context, Scheme};
 
 /// Reads the section from wherever the files have it, and marks the model's parts accordingly. The
 /// precision the checkpoint is made for; none: not quantised, or in a way that isn't known.
@@ -46,11 +46,10 @@ pub(super) fn apply<'a>(
         Some(word) => Some(word),
         None => top.text("expert_dtype")?,
     };
+    let mut contradicting = None;
     let (section, beside) = match (own, beside) {
         (Some(own), other) => {
-            if let Some(other) = other {
-                say_other(&own, &other, notes)?;
-            }
+            contradicting = other;
             (own, false)
         }
         (None, Some(other)) => (other, true),
@@ -83,6 +82,9 @@ pub(super) fn apply<'a>(
     } else {
         methods::read(&section, &mut at)?
     };
+    if let Some(other) = contradicting {
+        say_other(&section, &other, scheme.as_ref(), &mut at)?;
+    }
     let Some(mut scheme) = scheme else {
         return Ok(None);
     };
@@ -103,18 +105,45 @@ pub(super) fn apply<'a>(
     }))
 }
 
-/// Both files state something: the one engines read first counts.
+/// Both files state something: the one engines read first counts. They contradict each other where
+/// their words do, or the formats those words stand for.
 fn say_other(
     own: &Fields<'_>,
     other: &Fields<'_>,
-    notes: &mut Vec<String>,
+    scheme: Option<&Scheme>,
+    at: &mut Context<'_>,
 ) -> Result<(), ImportError> {
-    let (first, second) = (own.text("quant_algo")?, other.text("quant_algo")?);
-    if let (Some(first), Some(second)) = (first, second)
-        && first != second
-    {
-        notes.push(format!(
-            "quant_algo is {} in config.json and {} in hf_quant_config.json: the former is taken",
+    let word = own.text("quant_algo")?;
+    let Some(second) = other.text("quant_algo")? else {
+        return Ok(());
+    };
+    let mut unsaid = Vec::new();
+    let differ = match word {
+        Some(first) => first != second,
+        None => {
+            let mut quietly = Context {
+                notes: &mut unsaid,
+                ..*at
+            };
+            let read = modelopt::read(other, &mut quietly)?;
+            let formats = |scheme: Option<&Scheme>| {
+                scheme
+                    .and_then(|scheme| scheme.default)
+                    .map(|format| (format.weights, format.activations))
+            };
+            match (formats(scheme), formats(read.as_ref())) {
+                (Some(first), Some(second)) => first != second,
+                _ => false,
+            }
+        }
+    };
+    if differ {
+        let first = match word {
+            Some(word) => word,
+            None => own.text("quant_method")?.unwrap_or("another format"),
+        };
+        at.notes.push(format!(
+            "config.json and hf_quant_config.json contradict each other: quantised as {} or as {}; the former is taken",
             short(first),
             short(second)
         ));

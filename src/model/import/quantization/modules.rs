@@ -239,7 +239,9 @@ fn indexer(own: Option<Indexer>, from: u64, hidden: u64, to: &mut Builder) {
             &["indexer.wk", "index_k_proj", "indexer.k_proj"],
             &[hidden, own.dim],
         );
-        to.add(&["indexer.weights_proj"], &[hidden, own.heads]);
+        if !own.by_blocks {
+            to.add(&["indexer.weights_proj"], &[hidden, own.heads]);
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 mod cases;
 mod catalogue;
 mod hostile;
+mod layers;
 mod missing;
 mod refusals;
 mod shapes;

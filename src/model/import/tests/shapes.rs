@@ -313,5 +313,9 @@ fn names_come_from_the_repository_then_the_file() {
     );
     assert_eq!(name(json!({}), "/tmp/My Model.json").0, "My Model");
     assert_eq!(name(json!({}), "config.json").0, "llama");
-    assert_eq!(name(json!({"model_type": null}), "…").1, "x");
+    assert_eq!(
+        name(json!({"_name_or_path": "./"}), "/tmp/Qwen--Qwen3-8B.json").0,
+        "Qwen3-8B"
+    );
+    assert_eq!(name(json!({"model_type": null}), "…").0, "imported model");
 }

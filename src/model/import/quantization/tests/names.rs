@@ -144,6 +144,7 @@ fn linears_add_up_to_the_layer() {
         dim: 128,
         top_k: 2048,
         shared: false,
+        by_blocks: false,
     });
     let delta = |channel_decay, full_gate| {
         Attention::Recurrent(Recurrent::DeltaNet(DeltaNet {
