@@ -56,6 +56,18 @@ const fn stated(
     }
 }
 
+/// Of the models of some families that have experts.
+const fn of_moe(
+    families: &'static [&'static str],
+    needs: &'static [&'static str],
+    why: &'static str,
+) -> Rule {
+    Rule {
+        when: keys::EXPERTS,
+        ..stated(families, needs, why)
+    }
+}
+
 const EXPERTS: &str =
     "other keys say how many experts a token visits: how many there are must be stated";
 const KINDS: &str =
@@ -170,12 +182,12 @@ const RULES: &[Rule] = &[
         &["n_groups", "mamba_n_groups"],
         "the size of its Mamba layers depends on it",
     ),
-    stated(
+    of_moe(
         &["qwen2_moe", "qwen3_next", "qwen3_5_moe", "laguna"],
         &["shared_expert_intermediate_size"],
         SHARED,
     ),
-    stated(
+    of_moe(
         &[
             "deepseek_v2",
             "deepseek_v3",
@@ -200,18 +212,18 @@ const RULES: &[Rule] = &[
         &["n_shared_experts", "num_shared_experts"],
         SHARED,
     ),
-    stated(
+    of_moe(
         &["hunyuan", "hunyuan_v1_moe"],
         &["num_shared_expert"],
         SHARED,
     ),
-    stated(
+    of_moe(
         &["step3", "step3p5", "step3p7"],
         &["share_expert_dim"],
         SHARED,
     ),
-    stated(&["ernie4_5_moe"], &["moe_num_shared_experts"], SHARED),
-    stated(
+    of_moe(&["ernie4_5_moe"], &["moe_num_shared_experts"], SHARED),
+    of_moe(
         &["granitemoehybrid", "minimax_m3", "minimax_m3_vl"],
         &["shared_intermediate_size"],
         SHARED,
@@ -224,7 +236,7 @@ const RULES: &[Rule] = &[
             SHARED,
         )
     },
-    stated(
+    of_moe(
         &[
             "deepseek_v3",
             "deepseek_v32",
@@ -243,7 +255,7 @@ const RULES: &[Rule] = &[
         &["first_k_dense_replace", "mlp_layer_types", "moe_layer_freq"],
         DENSE,
     ),
-    stated(
+    of_moe(
         &[
             "mimo_v2_flash",
             "mimo_v2",
@@ -254,13 +266,13 @@ const RULES: &[Rule] = &[
         &["moe_layer_freq", "mlp_layer_types"],
         DENSE,
     ),
-    stated(&["ernie4_5_moe"], &["moe_layer_start_index"], DENSE),
+    of_moe(&["ernie4_5_moe"], &["moe_layer_start_index"], DENSE),
     stated(
         &["minimax_m3", "minimax_m3_vl"],
         keys::DENSE_INTERMEDIATE,
         "the width of its dense layers depends on it",
     ),
-    stated(
+    of_moe(
         &["step3", "step3p5", "step3p7"],
         &[
             "moe_layers_enum",
@@ -269,7 +281,7 @@ const RULES: &[Rule] = &[
         ],
         DENSE,
     ),
-    stated(
+    of_moe(
         &["lfm2_moe", "afmoe", "pangu_ultra_moe"],
         &[
             "num_dense_layers",
@@ -278,7 +290,7 @@ const RULES: &[Rule] = &[
         ],
         DENSE,
     ),
-    stated(
+    of_moe(
         &["llama4"],
         &["interleave_moe_layer_step", "moe_layers"],
         DENSE,

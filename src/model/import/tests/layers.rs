@@ -11,8 +11,9 @@ fn gemma(overrides: Value) -> String {
             _ => "sliding_attention",
         })
         .collect();
+    let global = overrides.is_null().then_some(256);
     json!({
-        "model_type": "gemma4_text", "vocab_size": 262_144, "hidden_size": 2304,
+        "model_type": "gemma4_text", "global_head_dim": global, "vocab_size": 262_144, "hidden_size": 2304,
         "intermediate_size": 9216, "num_hidden_layers": 30, "num_attention_heads": 8,
         "num_key_value_heads": 4, "head_dim": 256, "max_position_embeddings": 131_072,
         "tie_word_embeddings": true, "attention_bias": false, "sliding_window": 512,
@@ -68,7 +69,7 @@ fn minimax_m3_has_indexers_where_its_layers_say_so() {
         llama(json!({
             "model_type": "minimax_m3_vl_text", "num_hidden_layers": 4, "layer_types": kinds, "head_dim": 128,
             "index_n_heads": 4, "index_head_dim": 128, "index_block_size": 128,
-            "index_topk_blocks": 16
+            "index_topk_blocks": 16, "shared_intermediate_size": 3072, "dense_intermediate_size": 12_288
         }))
     };
     let kv = |kinds| kv_bytes_per_token(&import(&config(kinds)).model, Dtype::Bf16).get();
