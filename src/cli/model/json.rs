@@ -9,7 +9,7 @@ use crate::model::{
 use serde_json::{Value, json};
 
 /// All of it.
-pub(super) fn value(asked: &Asked) -> Value {
+pub(super) fn value(asked: &Asked, legal_tp: &[u32]) -> Value {
     let model = asked.model();
     let (precision, at) = (asked.precision, asked.at);
     let all = parameters(model);
@@ -62,6 +62,7 @@ pub(super) fn value(asked: &Asked) -> Value {
             "kv_bytes_per_sequence":
                 kv_bytes_per_sequence_rank(&model.layers, precision.kv, at.tp, at.context).get(),
         },
+        "legal_tp": legal_tp,
         "quantization": quantization,
         "assumptions": asked.imported.assumptions,
         "unused_keys": asked.imported.unused_keys,

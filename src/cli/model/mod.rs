@@ -8,6 +8,7 @@ use crate::catalog::{Dtype, ModelId, user_presets_dir};
 use crate::model::{
     Checkpoint, ExplainAt, Imported, Model, Models, Precision, explain, own_precision, preset_text,
 };
+use crate::plan::{Degree, Engine, Layout, Pool, PoolId, Role, legal_values};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 
@@ -114,8 +115,17 @@ pub(super) fn model(args: &ModelArgs) -> Result<(), Failure> {
         precision,
         imported,
     };
+    let legal = legal_tp(&asked);
+    if !legal.iter().any(|tp| u64::from(*tp) == args.tp) {
+        let words: Vec<String> = legal.iter().map(ToString::to_string).collect();
+        eprintln!(
+            "note: TP {} is not legal for this model: up to 64, {} are",
+            args.tp,
+            words.join(", ")
+        );
+    }
     if args.json {
-        println!("{:#}", json::value(&asked));
+        println!("{:#}", json::value(&asked, &legal));
     } else if args.ron {
         let kept = asked.imported.with_assumptions();
         print!("{}", preset_text(&kept).map_err(|e| Failure::usage(&e))?);
@@ -127,6 +137,20 @@ pub(super) fn model(args: &ModelArgs) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Tensor-parallel degrees up to 64 the model can have, by the rules plans are checked with.
+fn legal_tp(asked: &Asked) -> Vec<u32> {
+    let pool = Pool {
+        id: PoolId::from_label("model"),
+        name: String::new(),
+        role: Role::Colocated,
+        gpus: Vec::new(),
+        layout: Layout::SINGLE,
+        engine: Engine::vllm(true),
+        precision: asked.precision,
+    };
+    legal_values(asked.model(), &pool, Degree::Tp, 64)
 }
 
 /// A file, or where there is none of that name a preset.
