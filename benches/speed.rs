@@ -8,7 +8,7 @@ use frontier::catalog::Catalog;
 use frontier::cost::Roofline;
 use frontier::jobs::{CurveJob, CurveMessage, CurveRunner, DesignSnapshot, Stage};
 use frontier::model::Models;
-use frontier::plan::{Design, Plan, compile};
+use frontier::plan::{BlockSource, Design, Plan, compile};
 use frontier::project::{FIRST_EXAMPLE, Project, example};
 use frontier::sim::{Control, Scenario, Summary, run};
 use frontier::study::Ask;
@@ -48,12 +48,21 @@ impl Setting {
         let mut design = self.project.designs[1].clone();
         let pool = &mut design.pools[0];
         pool.gpus = vec!["n0/0/0-3".parse().expect("a range")];
-        pool.engine.max_num_seqs = 8192;
         pool.engine.max_num_batched_tokens = 8192;
-        // No preemption: these measure steps, not memory.
-        pool.engine.num_gpu_blocks = Some(10_000_000);
         design
     }
+}
+
+/// The plan with room for 8,192 sequences of any length, which no GPU has: these measure steps, not
+/// memory.
+fn roomy(plan: &Plan) -> Arc<Plan> {
+    let mut plan = plan.clone();
+    for pool in &mut plan.pools {
+        pool.engine.max_num_seqs = 8192;
+        pool.memory.blocks = 10_000_000;
+        pool.memory.source = BlockSource::Measured;
+    }
+    Arc::new(plan)
 }
 
 fn go(plan: &Arc<Plan>, workload: Workload, load: Load) -> Summary {
@@ -80,7 +89,7 @@ fn step_against_batch(c: &mut Criterion) {
             arrivals: Arrivals::Closed,
             ..Workload::fixed(16, 100, requests)
         };
-        let plan = setting.plan(&design, &workload);
+        let plan = roomy(&setting.plan(&design, &workload));
         let steps = go(&plan, workload.clone(), Load::Concurrency(batch))
             .work
             .steps;
@@ -103,7 +112,7 @@ fn unchanged_step_against_batch(c: &mut Criterion) {
             arrivals: Arrivals::Closed,
             ..Workload::fixed(16, 10_000, u64::from(batch))
         };
-        let plan = setting.plan(&design, &workload);
+        let plan = roomy(&setting.plan(&design, &workload));
         let steps = go(&plan, workload.clone(), Load::Concurrency(batch))
             .work
             .steps;
@@ -122,7 +131,7 @@ fn requests_on_one_replica(c: &mut Criterion) {
         arrivals: Arrivals::Closed,
         ..Workload::fixed(1024, 256, 10_000)
     };
-    let plan = setting.plan(&setting.one_replica(), &workload);
+    let plan = roomy(&setting.plan(&setting.one_replica(), &workload));
     let mut group = c.benchmark_group("one replica");
     group.throughput(Throughput::Elements(10_000));
     group.bench_function("10,000 requests 1024/256", |b| {

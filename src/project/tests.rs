@@ -403,11 +403,3 @@ fn imported_models_survive_saving() {
         assert_eq!(parse(&text, "f.ron").unwrap(), project, "{}", model.name);
     }
 }
-
-#[test]
-#[ignore = "writes the golden file of a new version, once"]
-fn write_golden() {
-    let text = to_text(&every_kind()).replace(env!("CARGO_PKG_VERSION"), "0.1.0");
-    fs::create_dir_all(golden_path(2).parent().unwrap()).unwrap();
-    fs::write(golden_path(2), text).unwrap();
-}
