@@ -134,6 +134,17 @@ pub fn import_checkpoint(
         unused_keys.extend(object.unused());
         refuse::suspicious(object, &mut notes);
     }
+    let wide = |fields: &Fields<'_>| {
+        ["torch_dtype", "dtype"]
+            .iter()
+            .any(|key| fields.holds(key, |value| value == "float32"))
+    };
+    if precision_hint.is_none() && (wide(&top) || wide(fields)) {
+        notes.push(
+            "the checkpoint is stored in FP32: engines serve it in BF16, and so its weights are counted"
+                .to_owned(),
+        );
+    }
     unused_keys.sort();
     model
         .check()

@@ -301,6 +301,16 @@ fn a_section_goes_before_the_top() {
 }
 
 #[test]
+fn wide_checkpoints_are_counted_as_they_are_served() {
+    let said = |dtype: &str| {
+        let read = import(&llama(json!({"torch_dtype": dtype})));
+        read.assumptions.iter().any(|text| text.contains("FP32"))
+    };
+    assert!(said("float32"));
+    assert!(!said("bfloat16"));
+}
+
+#[test]
 fn names_come_from_the_repository_then_the_file() {
     let name = |changes, file: &str| {
         let imported = import_config(&llama(changes), file).expect("imports");
