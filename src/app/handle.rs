@@ -364,11 +364,11 @@ impl App {
     /// Serves a model in the design in view: one step, its pools in the checkpoint's formats.
     fn serve(&mut self, model: Box<Model>, precision: Option<Precision>) {
         let name = model.name.clone();
-        let before = match &self.design().model {
-            ModelRef::Preset(id) => self.presets.models.get(id),
-            ModelRef::Inline(model) => Some(&**model),
-        }
-        .and_then(published_precision);
+        let before = self
+            .design()
+            .model
+            .find(&self.presets.models)
+            .and_then(published_precision);
         let edit = Edit::design(
             format!("Serve {name}"),
             self.view.design.clone(),

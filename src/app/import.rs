@@ -1,13 +1,14 @@
 //! The import sheet: what was understood of a dropped `config.json`, before it is served or kept.
 
 use super::dialogs::primary;
+use super::edits::published_precision;
 use super::style;
 use super::theme::{RADIUS, Theme, space, text};
 use super::widgets::{Rows, key_value, layers_legend_ui, layers_ui};
 use crate::catalog::{Dtype, ModelId};
 use crate::model::{
-    Amount, Imported, Model, Precision, Quantization, grouped, kv_bytes_per_token, own_precision,
-    parameters, state_bytes_per_sequence, weight_bytes,
+    Amount, Imported, Model, Precision, Quantization, grouped, kv_bytes_per_token, parameters,
+    state_bytes_per_sequence, weight_bytes,
 };
 use eframe::egui::{
     self, Align, CornerRadius, Frame, Id, Label, Layout, Margin, Modal, RichText, ScrollArea,
@@ -88,12 +89,9 @@ impl ImportSheet {
 
     /// The formats of the checkpoint, where it has its own.
     fn precision(imported: &Imported) -> Option<Precision> {
-        imported.precision_hint.or_else(|| {
-            imported
-                .model
-                .quantization
-                .map(|_| own_precision(&imported.model))
-        })
+        imported
+            .precision_hint
+            .or_else(|| published_precision(&imported.model))
     }
 
     /// Draws it over the window. `design` is the one in view, as its tab has it.

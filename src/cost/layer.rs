@@ -18,18 +18,10 @@ use crate::model::{
     Attention, Ffn, LayerRun, Model, Precision, Recurrent, WeightFormat, layer_on_rank,
 };
 use crate::plan::{Layout, shard};
+use crate::units::real;
 
 /// Kernels and their classes.
 pub(super) type Kernels = Vec<(Class, Operator)>;
-
-/// Counts of a model fit an f64 exactly.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "model sizes stay far below 2^53"
-)]
-pub(super) const fn real(count: u64) -> f64 {
-    count as f64
-}
 
 /// The number formats of one part of a layer: what its weights are kept in and multiplied in.
 #[derive(Debug, Clone, Copy, PartialEq)]

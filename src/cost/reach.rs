@@ -5,8 +5,8 @@
 //! one more for each distinct [`Reach`], which the caller keeps and passes in the order of
 //! [`reaches`].
 
-use super::layer::real;
 use crate::model::{Attention, Gqa, Indexer, Model, Span};
+use crate::units::real;
 
 /// Which tokens of its context a token sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -11,7 +11,7 @@ mod kinds;
 
 use super::collective::{CommGroup, all_gather, all_reduce, point_to_point};
 use super::layer::{
-    Kernels, PrefillShape, by_tokens, embedding, expert_width, experts, head, inner_reduction, real,
+    Kernels, PrefillShape, by_tokens, embedding, expert_width, experts, head, inner_reduction,
 };
 use super::operator::{Class, Fidelity, Operator};
 use crate::catalog::Gpu;
@@ -19,6 +19,7 @@ use crate::cluster::{Router, Topology};
 use crate::model::{Model, Precision};
 use crate::plan::{Layout, PlannedPool, Replica};
 use crate::units::ByteRate;
+use crate::units::real;
 use kinds::{LayerKind, kinds};
 use std::sync::Arc;
 

@@ -7,11 +7,11 @@
 //! keep, states are sent once. A transfer is one fluid flow over all its rank-to-rank paths:
 //! channel `c` carries the share `w_c` of its bytes, the slowest share decides.
 
-use super::layer::real;
 use crate::catalog::Dtype;
 use crate::cluster::{ChannelId, GpuIx, Router};
 use crate::model::{Attention, CachePart, Extent, INDEX_KEYS, Model, layer_cache};
 use crate::plan::{Layout, PlannedPool, StageRun};
+use crate::units::real;
 use std::collections::BTreeMap;
 
 /// Where a transfer's bytes go.

@@ -3,6 +3,7 @@
 //! Only shapes are stated here; parameters, bytes and FLOPs are derived in `derive`.
 
 use super::attention::Attention;
+use super::omit::{is_two, is_yes, is_zero, no, two, yes};
 use super::precision::Scale;
 use crate::catalog::{Dtype, ModelId};
 use serde::{Deserialize, Serialize};
@@ -67,29 +68,6 @@ pub struct LayerRun {
     /// again and it keeps a cache of its own, but they take no memory a second time.
     #[serde(default, skip_serializing_if = "no")]
     pub reused: bool,
-}
-
-const fn two() -> u64 {
-    2
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-const fn is_two(norms: &u64) -> bool {
-    *norms == 2
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-const fn no(flag: &bool) -> bool {
-    !*flag
-}
-
-const fn yes() -> bool {
-    true
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-const fn is_yes(flag: &bool) -> bool {
-    *flag
 }
 
 /// What the norms are.
@@ -262,11 +240,6 @@ pub struct Moe {
     /// Choices of the router that do nothing (LongCat-Flash).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub zero_experts: u64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-const fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 impl LayerRun {

@@ -3,6 +3,7 @@
 //! Only shapes are stated; what is kept for a sequence, what is multiplied and how many parameters
 //! that takes is derived in `derive`.
 
+use super::omit::{fp32, is_fp32, is_yes, no, yes};
 use crate::catalog::Dtype;
 use serde::{Deserialize, Serialize};
 
@@ -78,12 +79,6 @@ impl Gate {
     pub const fn is_none(&self) -> bool {
         matches!(self, Self::None)
     }
-}
-
-/// Serde's question whether a flag can be left out.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-const fn no(flag: &bool) -> bool {
-    !*flag
 }
 
 /// Grouped-query attention; `kv_heads == heads` is MHA, `kv_heads == 1` MQA, with `q_rank` MFA.
@@ -350,24 +345,6 @@ pub struct Mamba1 {
     /// Format of the state.
     #[serde(default = "fp32", skip_serializing_if = "is_fp32")]
     pub state_dtype: Dtype,
-}
-
-const fn yes() -> bool {
-    true
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-const fn is_yes(flag: &bool) -> bool {
-    *flag
-}
-
-const fn fp32() -> Dtype {
-    Dtype::Fp32
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-const fn is_fp32(dtype: &Dtype) -> bool {
-    matches!(dtype, Dtype::Fp32)
 }
 
 impl Attention {

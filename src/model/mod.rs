@@ -9,6 +9,7 @@ mod derive;
 mod explain;
 mod import;
 mod library;
+mod omit;
 mod precision;
 mod preset;
 #[cfg(test)]
@@ -27,10 +28,9 @@ pub use derive::{
     attention_flops, attention_flops_per_context_token, cache_bytes_read, embedding_bytes,
     ffn_flops_per_token, head_bytes, head_flops_per_token, kv_bytes_per_sequence,
     kv_bytes_per_sequence_rank, kv_bytes_per_token, kv_bytes_per_token_growing,
-    kv_bytes_per_token_layer, kv_bytes_per_token_rank, layer_cache, layer_flops_per_token,
-    layer_on_rank, layer_parameters, layer_weight_bytes, layer_weights, linear_flops_per_token,
-    padded_vocab, parameters, projection_flops_per_token, recurrence_flops,
-    state_bytes_per_sequence, weight_bytes,
+    kv_bytes_per_token_rank, layer_cache, layer_flops_per_token, layer_on_rank, layer_parameters,
+    layer_weight_bytes, layer_weights, linear_flops_per_token, padded_vocab, parameters,
+    projection_flops_per_token, recurrence_flops, state_bytes_per_sequence, weight_bytes,
 };
 pub use explain::{
     Amount, ExplainAt, Row, Section, attention_kinds, attention_words, explain, ffn_kinds,

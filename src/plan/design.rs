@@ -3,7 +3,7 @@
 use super::pool::{Feed, Phases, Pool, PoolId, Role, Service, ServiceId};
 use crate::catalog::{ModelId, typed_id};
 use crate::cluster::{Cluster, GpuAddress, MAX_GPUS};
-use crate::model::Model;
+use crate::model::{Model, Models};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,6 +19,17 @@ pub enum ModelRef {
     Preset(ModelId),
     /// A shape kept in the document (imported from a `config.json`).
     Inline(Box<Model>),
+}
+
+impl ModelRef {
+    /// The model it stands for; none: the library has none of that id.
+    #[must_use]
+    pub fn find<'a>(&'a self, models: &'a Models) -> Option<&'a Model> {
+        match self {
+            Self::Preset(id) => models.get(id),
+            Self::Inline(model) => Some(model),
+        }
+    }
 }
 
 /// One alternative.

@@ -150,19 +150,21 @@ fn a_model_that_does_not_fit_names_the_smallest_layout_that_does() {
     assert!(cause.contains("16 GPUs"), "{cause}");
 }
 
+/// With the change the design does not run, for a reason that says `part`.
+fn refused(mut design: Design, change: &dyn Fn(&mut Design), part: &str) {
+    change(&mut design);
+    let compiled = check(&design);
+    assert!(compiled.plan.is_none(), "{part}");
+    assert!(
+        compiled.findings.iter().any(|f| f.cause.contains(part)),
+        "{part}: {:#?}",
+        compiled.findings
+    );
+}
+
 #[test]
 fn numbers_no_hardware_has_are_refused() {
-    let refuses = |change: &dyn Fn(&mut Design), part: &str| {
-        let mut design = worked(1);
-        change(&mut design);
-        let compiled = check(&design);
-        assert!(compiled.plan.is_none(), "{part}");
-        assert!(
-            compiled.findings.iter().any(|f| f.cause.contains(part)),
-            "{part}: {:#?}",
-            compiled.findings
-        );
-    };
+    let refuses = |change: &dyn Fn(&mut Design), part: &str| refused(worked(1), change, part);
     for blocks in [10_000_000, u64::MAX] {
         refuses(
             &|design| design.pools[0].engine.num_gpu_blocks = Some(blocks),
@@ -181,17 +183,7 @@ fn numbers_no_hardware_has_are_refused() {
 
 #[test]
 fn a_pool_serves_once_and_what_its_role_says() {
-    let refused = |change: &dyn Fn(&mut Design), part: &str| {
-        let mut design = worked(0);
-        change(&mut design);
-        let compiled = check(&design);
-        assert!(compiled.plan.is_none(), "{part}");
-        assert!(
-            compiled.findings.iter().any(|f| f.cause.contains(part)),
-            "{part}: {:#?}",
-            compiled.findings
-        );
-    };
+    let refused = |change: &dyn Fn(&mut Design), part: &str| refused(worked(0), change, part);
     // Served twice, its GPUs would count twice.
     let again = |id: &str| Service::Whole {
         id: id.parse().unwrap(),

@@ -11,9 +11,11 @@
 //! the same value, so a document survives save and load bit by bit. In files, quantities are
 //! these texts.
 
+mod count;
 mod parse;
 mod quantity;
 
+pub use count::real;
 pub use parse::UnitError;
 pub use quantity::{ByteRate, Bytes, Dollars, DollarsPerHour, FlopRate, Seconds, Tokens, Watts};
 

@@ -22,7 +22,7 @@ use super::theme::{Theme, space, text};
 use super::widgets::{finding_card, section};
 use crate::catalog::Catalog;
 use crate::model::{Model, Models};
-use crate::plan::{Design, ModelRef, Place};
+use crate::plan::{Design, Place};
 use crate::project::Project;
 use eframe::egui::{self, RichText, ScrollArea, Ui};
 
@@ -52,10 +52,7 @@ impl Inspected<'_> {
     /// The shape of the design's model; none: a preset the library lacks.
     #[must_use]
     pub fn model(&self) -> Option<&Model> {
-        match &self.design.model {
-            ModelRef::Preset(id) => self.models.get(id),
-            ModelRef::Inline(model) => Some(model),
-        }
+        self.design.model.find(self.models)
     }
 
     fn edit(

@@ -2,6 +2,7 @@
 //! with the nearest point told about on hover.
 
 use super::plot::{dashed, draw_frame, short};
+use super::still::{axis, still};
 use crate::app::style;
 use crate::app::theme::{Theme, text};
 use crate::app::widgets::{dot, marker};
@@ -11,7 +12,7 @@ use crate::report::{Axis, Direction, Figure, Mark, Panel, Rgb, Scale, Series};
 use eframe::egui::{
     self, Align2, Color32, FontId, Painter, Pos2, Response, RichText, Sense, Stroke, Ui, Vec2, vec2,
 };
-use egui_plot::{AxisHints, GridMark, HPlacement, Plot, PlotPoint, PlotTransform};
+use egui_plot::{AxisHints, GridMark, HPlacement, PlotPoint, PlotTransform};
 
 /// How far from a point the pointer may be to be told about it, points of the screen.
 const REACH: f32 = 22.0;
@@ -79,35 +80,21 @@ fn plot_ui(ui: &mut Ui, theme: &Theme, figure: &Figure, panel: &Panel, index: us
     let room = size - vec2(52.0, HEADING + 44.0);
     let x = Scaled::of(&figure.x, panel, 0, room.x, 44.0);
     let y = Scaled::of(&panel.y, panel, 1, room.y, 26.0);
-    let axis = |hints: AxisHints<'static>| {
-        hints
-            .tick_label_color(theme.text_muted)
-            .tick_label_font(FontId::proportional(text::SMALL))
-    };
     let (x_marks, y_marks) = (x.marks(), y.marks());
     let (x_ticks, y_ticks) = (x.clone(), y.clone());
     let x_title = RichText::new(figure.x.title()).small();
-    let plot = Plot::new(("theory", &figure.title, index))
-        .allow_drag(false)
-        .allow_zoom(false)
-        .allow_scroll(false)
-        .allow_boxed_zoom(false)
-        .allow_axis_zoom_drag(false)
-        .allow_double_click_reset(false)
-        .show_background(false)
-        .show_crosshair(false)
-        .label_formatter(|_| None)
-        .grid_color(theme.line.gamma_multiply(0.6))
-        .grid_spacing(8.0..=9.0)
+    let plot = still(theme, ("theory", &figure.title, index))
         .x_grid_spacer(move |_| x_marks.clone())
         .y_grid_spacer(move |_| y_marks.clone())
         .custom_x_axes(vec![axis(
+            theme,
             AxisHints::new_x()
                 .label(x_title.color(theme.text_muted))
                 .label_spacing(8.0..=12.0)
                 .formatter(move |mark, _| x_ticks.label(mark.value)),
         )])
         .custom_y_axes(vec![axis(
+            theme,
             AxisHints::new_y()
                 .placement(HPlacement::Left)
                 .min_thickness(38.0)

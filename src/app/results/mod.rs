@@ -7,6 +7,7 @@ mod memory;
 mod model;
 mod plot;
 mod problems;
+mod still;
 mod table;
 
 use super::command::{Actions, UiCommand};

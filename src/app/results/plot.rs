@@ -2,6 +2,7 @@
 
 use super::Hovered;
 use super::curve::is_on;
+use super::still::{axis, still};
 use crate::app::outcome::Freshness;
 use crate::app::style;
 use crate::app::theme::Theme;
@@ -15,7 +16,7 @@ use eframe::egui::{
     self, Align, Color32, FontId, Layout, Painter, Pos2, Response, RichText, Shape, Stroke, Ui,
     Vec2, vec2,
 };
-use egui_plot::{AxisHints, GridMark, HPlacement, Plot, PlotPoint, PlotTransform};
+use egui_plot::{AxisHints, GridMark, HPlacement, PlotPoint, PlotTransform};
 use std::ops::RangeInclusive;
 
 /// How far from a point the pointer may be to be told about it, points of the screen.
@@ -90,11 +91,6 @@ pub(super) fn plot_ui(
                     });
                 }
             });
-            let axis = |hints: AxisHints<'static>| {
-                hints
-                    .tick_label_color(theme.text_muted)
-                    .tick_label_font(FontId::proportional(crate::app::theme::text::SMALL))
-            };
             let unit = spec.load.unit();
             let x_label = if unit.is_empty() {
                 spec.load.name().to_owned()
@@ -102,27 +98,18 @@ pub(super) fn plot_ui(
                 format!("{} ({unit})", spec.load.name())
             };
             let x_label = RichText::new(x_label).small().color(theme.text_muted);
-            let plot = Plot::new(("results", spec.metric.name(Statistic::Mean)))
-                .allow_drag(false)
-                .allow_zoom(false)
-                .allow_scroll(false)
-                .allow_boxed_zoom(false)
-                .allow_axis_zoom_drag(false)
-                .allow_double_click_reset(false)
-                .show_background(false)
-                .show_crosshair(false)
-                .label_formatter(|_| None)
-                .grid_color(theme.line.gamma_multiply(0.6))
-                .grid_spacing(8.0..=9.0)
+            let plot = still(theme, ("results", spec.metric.name(Statistic::Mean)))
                 .x_grid_spacer(move |input| marks(input.bounds, counts[0]))
                 .y_grid_spacer(move |input| marks(input.bounds, counts[1]))
                 .custom_x_axes(vec![axis(
+                    theme,
                     AxisHints::new_x()
                         .label(x_label)
                         .label_spacing(16.0..=24.0)
                         .formatter(move |mark, range| tick_label(mark.value, range, counts[0])),
                 )])
                 .custom_y_axes(vec![axis(
+                    theme,
                     AxisHints::new_y()
                         .placement(HPlacement::Left)
                         .min_thickness(38.0)

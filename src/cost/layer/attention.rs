@@ -2,12 +2,13 @@
 //! indexer's scores, a recurrence's state. As far as it is the same for every batch.
 
 use super::recurrent::Recurrence;
-use super::{Gemm, Kernels, on_rank, real};
+use super::{Gemm, Kernels, on_rank};
 use crate::catalog::Dtype;
 use crate::cost::operator::{Class, Operator};
 use crate::cost::reach::{Reach, attended};
 use crate::model::{Attention, Compressed, Gqa, Indexer, Mla, Model, Precision, WeightFormat};
 use crate::plan::Layout;
+use crate::units::real;
 
 /// A share of the entries a token attends to.
 #[derive(Debug, Clone, Copy, PartialEq)]

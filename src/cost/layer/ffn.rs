@@ -1,9 +1,10 @@
 //! Kernels of the feed-forward part: a dense MLP, routed and shared experts.
 
-use super::{Gemm, Kernels, on_rank, real, stream};
+use super::{Gemm, Kernels, on_rank, stream};
 use crate::cost::operator::{Class, Operator};
 use crate::model::{Ffn, Model, Precision};
 use crate::plan::Layout;
+use crate::units::real;
 
 /// Adds a dense MLP or matrix of a rank's layer.
 pub(super) fn dense(ffn: &Ffn, h: f64, gemm: Gemm, tokens: f64, kernels: &mut Kernels) {

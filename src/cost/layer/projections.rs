@@ -1,9 +1,10 @@
 //! Kernels of a layer's mixer that depend on its tokens alone: projections, norms, rotary,
 //! convolutions, cache writes, gates. Matrices that engines fuse are one GEMM.
 
-use super::{Gemm, Kernels, real, recurrent, stream};
+use super::{Gemm, Kernels, recurrent, stream};
 use crate::cost::operator::Class;
 use crate::model::{Attention, Compressed, Gate, Gqa, Indexer, Mla};
+use crate::units::real;
 
 /// Kernels being collected: the layer's width, the formats, and tokens.
 pub(super) struct Mixer<'a> {

@@ -6,11 +6,11 @@
 //! arXiv 2401.04658). FLOPs are linear in the tokens; the chunks' states pass through memory.
 
 use super::projections::Mixer;
-use super::real;
 use crate::catalog::Dtype;
 use crate::model::{
     Attention, DeltaNet, Extent, Mamba1, Mamba2, Recurrent, layer_cache, recurrence_flops,
 };
+use crate::units::real;
 
 /// Tokens of a chunk: flash-linear-attention's `chunk_gated_delta_rule` (64), Mamba-2's published
 /// `chunk_size` (256), vLLM's `lightning_attn.py` `BLOCK` (256).

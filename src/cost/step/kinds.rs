@@ -3,11 +3,12 @@
 
 use super::LaneShape;
 use crate::catalog::Gpu;
-use crate::cost::layer::{AttentionShape, real, reductions};
+use crate::cost::layer::{AttentionShape, reductions};
 use crate::cost::operator::{Fidelity, Operator};
 use crate::cost::reach::reaches;
 use crate::model::{Ffn, Model, Precision};
 use crate::plan::{Layout, StageRun};
+use crate::units::real;
 
 /// One kind of layer of a stage.
 pub(super) struct LayerKind {

@@ -297,19 +297,6 @@ fn per_token(layers: &[LayerRun], kv: Dtype, tp: u64, counts: impl Fn(Extent) ->
     Bytes::new(u64::try_from(total.div_ceil(PARTS)).unwrap_or(u64::MAX))
 }
 
-/// Bytes per token of one layer, one copy, while its windows have room.
-#[must_use]
-pub fn kv_bytes_per_token_layer(attention: &Attention, kv: Dtype) -> Bytes {
-    layer_cache(attention, kv, 1)
-        .into_iter()
-        .map(|part| match part.extent {
-            Extent::Token | Extent::Last(_) => part.entry_bytes(),
-            Extent::Every(ratio) => Bytes::new(part.entry_bytes().get().div_ceil(ratio.max(1))),
-            Extent::Once => Bytes::ZERO,
-        })
-        .sum()
-}
-
 /// Bytes a sequence of `tokens` keeps, all layers, one copy: windows at their cap, states
 /// included.
 #[must_use]

@@ -13,8 +13,8 @@ mod shard;
 
 pub use cache::{
     CachePart, Extent, INDEX_KEYS, kv_bytes_per_sequence, kv_bytes_per_sequence_rank,
-    kv_bytes_per_token, kv_bytes_per_token_growing, kv_bytes_per_token_layer,
-    kv_bytes_per_token_rank, layer_cache, state_bytes_per_sequence,
+    kv_bytes_per_token, kv_bytes_per_token_growing, kv_bytes_per_token_rank, layer_cache,
+    state_bytes_per_sequence,
 };
 pub(in crate::model) use flops::visited_experts;
 pub use flops::{

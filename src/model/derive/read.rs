@@ -68,7 +68,7 @@ const fn indexer(attention: &Attention) -> Option<Indexer> {
 mod tests {
     use super::*;
     use crate::model::{Compressed, DeltaNet, Mla, Recurrent, Span};
-    use crate::model::{attended, kv_bytes_per_token_layer};
+    use crate::model::{Ffn, LayerRun, attended, kv_bytes_per_token_rank};
 
     const INDEXER: Indexer = Indexer {
         heads: 64,
@@ -109,7 +109,8 @@ mod tests {
     #[test]
     fn full_attention_reads_all_it_keeps() {
         for attention in [mla(None), gqa(|_| {})] {
-            let token = kv_bytes_per_token_layer(&attention, Dtype::Fp8).get();
+            let layer = LayerRun::new(1, attention.clone(), Ffn::None);
+            let token = kv_bytes_per_token_rank(&[layer], Dtype::Fp8, 1).get();
             assert_eq!(read(&attention, 10_000), 10_000 * token);
         }
     }

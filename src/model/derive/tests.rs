@@ -179,7 +179,11 @@ fn key_value_heads_are_divided_then_copied() {
     assert_eq!(per_rank(2), 49_152);
     assert_eq!(per_rank(4), 24_576);
     assert_eq!(per_rank(8), 24_576, "4 heads on 8 ranks: each twice");
-    let one = kv_bytes_per_token_layer(&model.layers[0].attention, Dtype::Bf16);
+    let layer = LayerRun {
+        count: 1,
+        ..model.layers[0].clone()
+    };
+    let one = kv_bytes_per_token_rank(&[layer], Dtype::Bf16, 1);
     assert_eq!(one.get() * 48, 98_304);
 }
 

@@ -14,6 +14,7 @@ use crate::model::derive::{
     visited_experts,
 };
 use crate::model::{Attention, Ffn, Indexer, LayerRun, Model, Precision, Recurrent, WeightFormat};
+use crate::units::real;
 
 /// FLOPs of a token.
 pub(super) fn flops(model: &Model, at: &ExplainAt) -> Section {
@@ -294,9 +295,4 @@ pub(super) fn intensity(model: &Model, kv: Dtype) -> Option<Section> {
             .to_owned(),
     );
     Some(section)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a ratio to three digits")]
-const fn real(n: u64) -> f64 {
-    n as f64
 }

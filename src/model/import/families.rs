@@ -58,13 +58,16 @@ const TABLE: &[(&str, Facts)] = &[
         "llama yi aquila internlm baichuan xverse deepseek minicpm",
         LLAMA.mha(),
     ),
-    ("seed_oss", LLAMA.out_bias(OutBias::Never)),
+    (
+        "seed_oss",
+        LLAMA.out_bias(OutBias::Never).head_dim(HeadDim::State),
+    ),
     (
         "mistral mistral3 ministral ministral3 internlm2 internlm3 nemotron-nas granite arcee",
         LLAMA,
     ),
     (
-        "smollm3 helium exaone orion step3 bamba falcon_h1 granitemoehybrid lfm2_vl",
+        "smollm3 helium exaone orion bamba falcon_h1 granitemoehybrid lfm2_vl",
         LLAMA,
     ),
     (
@@ -73,8 +76,9 @@ const TABLE: &[(&str, Facts)] = &[
     ),
     (
         "minimax_text_01 minimax minimax_m1",
-        LLAMA.expert_is_intermediate(),
+        LLAMA.head_dim(HeadDim::State).expert_is_intermediate(),
     ),
+    ("step3", LLAMA.head_dim(HeadDim::State)),
     ("grok-1 grok", LLAMA.norms(4).expert_is_intermediate()),
     ("phi3", LLAMA.mha()),
     ("qwen", LLAMA.mha().qkv_bias(true).out_bias(OutBias::Never)),
@@ -112,10 +116,13 @@ const TABLE: &[(&str, Facts)] = &[
         DEEPSEEK,
     ),
     (
-        "deepseek_v4 longcat_flash pangu_ultra_moe bailing_hybrid nemotron_h",
+        "deepseek_v4 longcat_flash pangu_ultra_moe bailing_hybrid",
         DEEPSEEK,
     ),
-    ("mimo_v2_flash mimo_v2", DEEPSEEK),
+    (
+        "mimo_v2_flash mimo_v2 nemotron_h",
+        DEEPSEEK.head_dim(HeadDim::State),
+    ),
     (
         "deepseek_v32",
         DEEPSEEK.defaults(&[
@@ -132,7 +139,13 @@ const TABLE: &[(&str, Facts)] = &[
             ("index_topk", 2048),
         ]),
     ),
-    ("laguna", DEEPSEEK.qk_norm(QkNorm::Head).gate(Gate::Head)),
+    (
+        "laguna",
+        DEEPSEEK
+            .head_dim(HeadDim::State)
+            .qk_norm(QkNorm::Head)
+            .gate(Gate::Head),
+    ),
     ("glm4_moe glm4v_moe solar_open", GLM_MOE),
     ("glm chatglm", GLM.qkv_bias(true)),
     ("glm4 glm4v", GLM.norms(4)),
@@ -157,6 +170,7 @@ const TABLE: &[(&str, Facts)] = &[
     (
         "afmoe",
         DEEPSEEK
+            .head_dim(HeadDim::State)
             .norms(4)
             .qk_norm(QkNorm::Head)
             .gate(Gate::Full)

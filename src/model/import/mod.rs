@@ -134,12 +134,7 @@ pub fn import_checkpoint(
         unused_keys.extend(object.unused());
         refuse::suspicious(object, &mut notes);
     }
-    let wide = |fields: &Fields<'_>| {
-        ["torch_dtype", "dtype"]
-            .iter()
-            .any(|key| fields.holds(key, |value| value == "float32"))
-    };
-    if precision_hint.is_none() && (wide(&top) || wide(fields)) {
+    if precision_hint.is_none() && (is_fp32(&top) || is_fp32(fields)) {
         notes.push(
             "the checkpoint is stored in FP32: engines serve it in BF16, and so its weights are counted"
                 .to_owned(),
@@ -155,6 +150,13 @@ pub fn import_checkpoint(
         assumptions: notes,
         unused_keys,
     })
+}
+
+/// Whether a file says that its checkpoint is stored in FP32.
+fn is_fp32(fields: &Fields<'_>) -> bool {
+    ["torch_dtype", "dtype"]
+        .iter()
+        .any(|key| fields.holds(key, |value| value == "float32"))
 }
 
 fn read_model(

@@ -75,7 +75,6 @@ const KINDS: &str =
 const SIZES: &str = "the size of its linear-attention layers depends on it";
 const DENSE: &str = "which layers are dense depends on it";
 const SHARED: &str = "the size of the shared experts depends on it";
-const HEADS: &str = "the width of its heads is not hidden_size / num_attention_heads";
 
 /// Sizes of gated DeltaNet layers.
 const DELTA: &[&str] = &[
@@ -153,19 +152,6 @@ const RULES: &[Rule] = &[
         &["mimo_v2_flash", "mimo_v2"],
         &["swa_num_key_value_heads"],
         "the KV cache of its window layers depends on it",
-    ),
-    stated(
-        &[
-            "laguna",
-            "mimo_v2_flash",
-            "mimo_v2",
-            "seed_oss",
-            "afmoe",
-            "step3",
-            "nemotron_h",
-        ],
-        keys::HEAD_DIM,
-        HEADS,
     ),
     stated(
         &["gemma4"],
@@ -309,11 +295,6 @@ const RULES: &[Rule] = &[
         &["mimo_v2_flash", "mimo_v2"],
         &["v_head_dim"],
         "its values have another width than its keys",
-    ),
-    stated(
-        &["minimax_text_01", "minimax_m1", "minimax"],
-        keys::HEAD_DIM,
-        HEADS,
     ),
     stated(
         &["bamba", "granitemoehybrid", "falcon_h1", "nemotron_h"],

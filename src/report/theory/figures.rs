@@ -5,6 +5,7 @@ use crate::report::{Axis, Dash, Direction, Figure, MAX_PANELS, Mark, Marker, Pan
 use crate::study::theory::{
     CostTable, Hardware, ModelCosts, Pipeline, Split, SplitTraffic, Terms, TheoryError, micro_batch,
 };
+use crate::units::real;
 
 /// Most curves one panel shows apart.
 pub const MAX_SERIES: usize = 8;
@@ -32,11 +33,6 @@ pub fn sweep(
         contexts.push(next);
     }
     CostTable::new(models, hardware, contexts, terms, pipeline)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "contexts are far below 2^53")]
-const fn real(context: u64) -> f64 {
-    context as f64
 }
 
 /// What all figures say of their terms.

@@ -12,9 +12,9 @@
 //! ```
 
 use super::price::decode_time;
-use super::work::real;
 use super::{DecodeWork, Hardware, Terms};
 use crate::model::{Model, Moe};
+use crate::units::real;
 use crate::units::{ByteRate, Bytes, Seconds};
 
 /// How a decode step is cut into stages, and what crosses between them.

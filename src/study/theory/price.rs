@@ -1,7 +1,7 @@
 //! Dollars per million decoded tokens.
 
-use super::work::real;
 use super::{DecodeWork, Hardware, Terms};
+use crate::units::real;
 use crate::units::{Dollars, DollarsPerHour, Seconds};
 
 /// Tokens a price is of.

@@ -5,6 +5,7 @@ use crate::model::{
     Attention, Model, attended, attention_flops, cache_bytes_read, ffn_flops_per_token,
     head_flops_per_token, linear_flops_per_token, projection_flops_per_token,
 };
+use crate::units::real;
 
 /// How FLOPs are counted where the literature and the kernels differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -90,12 +91,6 @@ impl DecodeWork {
     pub fn intensity(&self) -> Option<f64> {
         (self.kv_bytes > 0).then(|| real(self.core_flops) / real(self.kv_bytes))
     }
-}
-
-/// Counts of a sound model fit an f64 to many more digits than anybody prints.
-#[expect(clippy::cast_precision_loss, reason = "see above")]
-pub(super) const fn real(count: u64) -> f64 {
-    count as f64
 }
 
 /// Counts what one decoded token takes at a length of context.

@@ -5,6 +5,7 @@ use super::modules::{self, Module, Part};
 use super::scheme::{Format, Scheme};
 use crate::catalog::Dtype;
 use crate::model::{Kept, LayerRun, Model, Quantization, WeightFormat};
+use crate::units::real;
 use std::collections::BTreeMap;
 
 /// A share of a part below this that is kept otherwise is not worth a word.
@@ -127,11 +128,6 @@ fn decide(
         }
     }
     parts
-}
-
-#[expect(clippy::cast_precision_loss, reason = "for people")]
-const fn real(count: u64) -> f64 {
-    count as f64
 }
 
 fn dtype(format: Option<Format>) -> Dtype {
