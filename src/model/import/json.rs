@@ -12,6 +12,8 @@ use std::fmt;
 const LONGEST: usize = 16 * 1024 * 1024;
 /// Most values read; a config has a few hundred.
 const MOST_VALUES: usize = 1_000_000;
+/// Steps of a path that messages about broken JSON show.
+const SHOWN_STEPS: usize = 4;
 
 /// Parses a text whose root is an object.
 pub(super) fn parse(text: &str) -> Result<Map<String, Value>, ImportError> {
@@ -37,9 +39,7 @@ pub(super) fn parse(text: &str) -> Result<Map<String, Value>, ImportError> {
             path: "the file".to_owned(),
             found: describe(&other),
         }),
-        Err(error) => Err(watch.verdict().unwrap_or_else(|| ImportError::Syntax {
-            message: error.to_string(),
-        })),
+        Err(error) => Err(watch.verdict().unwrap_or_else(|| watch.syntax(&error))),
     }
 }
 
@@ -114,9 +114,11 @@ pub(super) fn describe(value: &Value) -> String {
 #[derive(Default)]
 struct Watch {
     values: Cell<usize>,
-    /// Path of a key stated twice, innermost first; grown while the error travels outwards, so
-    /// that files without one pay nothing.
-    twice: RefCell<Vec<String>>,
+    /// Path of the place where reading ended, innermost first; grown while the error travels
+    /// outwards, so that files without one pay nothing.
+    path: RefCell<Vec<String>>,
+    /// There a key is stated twice.
+    twice: Cell<bool>,
 }
 
 impl Watch {
@@ -130,24 +132,35 @@ impl Watch {
     }
 
     fn passing(&self, key: &str) {
-        let mut path = self.twice.borrow_mut();
-        if !path.is_empty() {
-            path.push(key.chars().take(80).collect());
-        }
+        self.path.borrow_mut().push(key.chars().take(80).collect());
+    }
+
+    /// The outermost `most` steps of the path, with a sign where there are more.
+    fn place(&self, most: usize) -> String {
+        let path = self.path.borrow();
+        let steps: Vec<&str> = path.iter().rev().take(most).map(String::as_str).collect();
+        let more = if path.len() > most { ".…" } else { "" };
+        format!("{}{more}", steps.join("."))
     }
 
     fn verdict(&self) -> Option<ImportError> {
         if self.values.get() > MOST_VALUES {
             return Some(ImportError::TooMany { limit: MOST_VALUES });
         }
-        let path = self.twice.borrow();
-        if path.is_empty() {
-            return None;
-        }
-        let outermost_first: Vec<&str> = path.iter().rev().map(String::as_str).collect();
-        Some(ImportError::DuplicateKey {
-            path: outermost_first.join("."),
+        self.twice.get().then(|| ImportError::DuplicateKey {
+            path: self.place(usize::MAX),
         })
+    }
+
+    /// What the parser said, and in which key.
+    fn syntax(&self, error: &serde_json::Error) -> ImportError {
+        let place = self.place(SHOWN_STEPS);
+        let message = if place.is_empty() {
+            error.to_string()
+        } else {
+            format!("{error}, in {place}")
+        };
+        ImportError::Syntax { message }
     }
 }
 
@@ -213,10 +226,8 @@ impl<'de> Visitor<'de> for Strict<'_> {
         let mut map = Map::new();
         while let Some(key) = entries.next_key::<String>()? {
             if map.contains_key(&key) {
-                self.0
-                    .twice
-                    .borrow_mut()
-                    .push(key.chars().take(80).collect());
+                self.0.twice.set(true);
+                self.0.passing(&key);
                 return Err(de::Error::custom("a key is stated twice"));
             }
             let value = entries

@@ -21,6 +21,13 @@ fn hostile_files_are_refused_with_a_reason() {
     }
     let deep = format!("{{\"a\": {}{}}}", "[".repeat(10_000), "]".repeat(10_000));
     assert!(matches!(refusal(&deep), ImportError::Syntax { .. }));
+    let message = refusal(&deep).to_string();
+    assert!(
+        message.contains("recursion limit") && message.contains("in a.0.0.0.…"),
+        "{message}"
+    );
+    let broken = refusal("{\"text_config\": {\"hidden_size\": 40x}}").to_string();
+    assert!(broken.contains("in text_config"), "{broken}");
     let long = " ".repeat(16 * 1024 * 1024 + 1);
     assert!(matches!(refusal(&long), ImportError::TooLarge { .. }));
     let many = format!("{{\"a\": [{}0]}}", "0,".repeat(1_000_000));
