@@ -8,6 +8,7 @@
 //! `cli` on top. `ARCHITECTURE.md` walks the house.
 
 pub mod app;
+pub mod calibrate;
 pub mod catalog;
 pub mod cli;
 pub mod cluster;

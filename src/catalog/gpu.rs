@@ -136,6 +136,10 @@ pub struct Gpu {
     /// Device memory as the driver reports it (`nvidia-smi`, MiB): makers write “80 GB” and mean
     /// GiB less a reserve, and a KV budget counts the bytes that are there.
     pub memory: Bytes,
+    /// Streaming multiprocessors switched on (compute units, AI cores), as the driver counts them.
+    pub sms: u32,
+    /// Last-level cache: L2, or AMD's Infinity Cache.
+    pub l2: Bytes,
     /// Device memory rate.
     pub bandwidth: ByteRate,
     /// Dense peaks.

@@ -3,6 +3,7 @@
 //!
 //! Exit codes: 0 done, 1 the design can't run, 2 bad usage or file.
 
+mod calibrate;
 mod capacity;
 mod check;
 mod cost_table;
@@ -46,6 +47,8 @@ pub enum Command {
     Model(model::ModelArgs),
     /// Theoretical cost of decoding, for models × GPUs × contexts (Step-3's analysis).
     CostTable(cost_table::CostTableArgs),
+    /// Fit operator times from measured tables.
+    Calibrate(calibrate::CalibrateArgs),
     /// Nodes, cost, revenue and margin of a day of traffic.
     CapacityPlan(capacity::CapacityArgs),
 }
@@ -100,6 +103,7 @@ pub fn execute(command: Command) -> ExitCode {
         Command::New(args) => new::new(&args),
         Command::Model(args) => model::model(&args),
         Command::CostTable(args) => cost_table::run(&args),
+        Command::Calibrate(args) => calibrate::run(&args),
         Command::CapacityPlan(args) => capacity::run(&args),
     };
     report(outcome)

@@ -6,6 +6,7 @@
 //! parts are priced once per token count and remembered, attention is affine in the sums of what
 //! the sequences see ([`Reach`]), so that pricing a step costs a few table look-ups.
 
+pub mod calibrated;
 mod collective;
 mod estimate;
 mod layer;

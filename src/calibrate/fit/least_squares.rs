@@ -1,0 +1,156 @@
+//! Levenberg–Marquardt on the logarithm of times, in the logarithm of bounded parameters, with
+//! weights that let outliers go (`1 / √(r² + δ²)`, so that the sum of absolute errors counts).
+
+use super::{Sample, log_physics};
+use crate::cost::calibrated::{Hardware, Parameter};
+
+/// Below this log ratio errors count squared.
+const DELTA: f64 = 0.05;
+const STEPS: usize = 30;
+/// Steps of each start but the best.
+const TRIAL_STEPS: usize = 8;
+const STARTS: u64 = 4;
+
+/// The parameters that fit best, from several starts.
+pub(super) fn fit_physics(samples: &[&Sample], hardware: &Hardware) -> Vec<f64> {
+    let Some(first) = samples.first() else {
+        return Vec::new();
+    };
+    let family = first.shape.family().parameters();
+    let mut best: Option<(f64, Vec<f64>)> = None;
+    for start in 0..STARTS {
+        let from = start_at(family, start);
+        let (loss, at) = descend(samples, hardware, family, from, TRIAL_STEPS);
+        if best.as_ref().is_none_or(|(least, _)| loss < *least) {
+            best = Some((loss, at));
+        }
+    }
+    let from = best.map(|(_, at)| at).unwrap_or_default();
+    let (_, at) = descend(samples, hardware, family, from, STEPS);
+    at.iter().map(|log| libm::exp(*log)).collect()
+}
+
+/// Logarithms of a start: the family's, or moved by up to a factor of two.
+fn start_at(family: &[Parameter], start: u64) -> Vec<f64> {
+    let mut state = start.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    family
+        .iter()
+        .map(|own| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let unit = f64::from(u32::try_from(state >> 33).unwrap_or(0)) / f64::from(1_u32 << 31);
+            let move_by = if start == 0 { 0.0 } else { 1.4 * (unit - 0.5) };
+            (libm::log(own.start) + move_by).clamp(libm::log(own.low), libm::log(own.high))
+        })
+        .collect()
+}
+
+fn residuals(samples: &[&Sample], hardware: &Hardware, at: &[f64], out: &mut Vec<f64>) {
+    let parameters: Vec<f64> = at.iter().map(|log| libm::exp(*log)).collect();
+    out.clear();
+    out.extend(samples.iter().map(|own| own.log - log_physics(&own.shape, hardware, &parameters)));
+}
+
+fn loss(residuals: &[f64]) -> f64 {
+    residuals.iter().map(|r| libm::sqrt(r * r + DELTA * DELTA)).sum()
+}
+
+fn descend(
+    samples: &[&Sample],
+    hardware: &Hardware,
+    family: &[Parameter],
+    from: Vec<f64>,
+    steps: usize,
+) -> (f64, Vec<f64>) {
+    let count = from.len();
+    let mut at = from;
+    let (mut now, mut moved) = (Vec::new(), Vec::new());
+    residuals(samples, hardware, &at, &mut now);
+    let mut least = loss(&now);
+    let mut damping = 1e-2;
+    let mut jacobian = vec![vec![0.0; now.len()]; count];
+    for _ in 0..steps {
+        for (index, column) in jacobian.iter_mut().enumerate() {
+            const STEP: f64 = 1e-4;
+            // Away from a bound.
+            let sign = if at[index] + STEP > libm::log(family[index].high) { -STEP } else { STEP };
+            let mut near = at.clone();
+            near[index] += sign;
+            residuals(samples, hardware, &near, &mut moved);
+            for ((slot, a), b) in column.iter_mut().zip(&moved).zip(&now) {
+                *slot = (a - b) / sign;
+            }
+        }
+        let weights: Vec<f64> = now.iter().map(|r| 1.0 / libm::sqrt(r * r + DELTA * DELTA)).collect();
+        let mut normal = vec![vec![0.0; count]; count];
+        let mut slope = vec![0.0; count];
+        for i in 0..count {
+            for j in 0..=i {
+                let sum: f64 = jacobian[i].iter().zip(&jacobian[j]).zip(&weights).map(|((a, b), w)| a * b * w).sum();
+                normal[i][j] = sum;
+                normal[j][i] = sum;
+            }
+            slope[i] = jacobian[i].iter().zip(&now).zip(&weights).map(|((a, r), w)| -a * r * w).sum();
+        }
+        let before = least;
+        for _ in 0..6 {
+            let Some(step) = solve(&normal, &slope, damping) else {
+                damping *= 4.0;
+                continue;
+            };
+            let trial: Vec<f64> = at
+                .iter()
+                .zip(&step)
+                .zip(family)
+                .map(|((x, d), own)| (x + d.clamp(-1.0, 1.0)).clamp(libm::log(own.low), libm::log(own.high)))
+                .collect();
+            residuals(samples, hardware, &trial, &mut moved);
+            let tried = loss(&moved);
+            if tried < least {
+                (at, least) = (trial, tried);
+                std::mem::swap(&mut now, &mut moved);
+                damping = (damping * 0.3).max(1e-6);
+                break;
+            }
+            damping *= 4.0;
+        }
+        if before - least < 1e-4 * before {
+            break;
+        }
+    }
+    (least, at)
+}
+
+/// Solves `(A + damping · (diag A + ε)) x = b` by Cholesky.
+fn solve(a: &[Vec<f64>], b: &[f64], damping: f64) -> Option<Vec<f64>> {
+    let n = b.len();
+    let mut l = vec![vec![0.0; n]; n];
+    for i in 0..n {
+        for j in 0..=i {
+            let mut sum = a[i][j];
+            if i == j {
+                sum += damping * (a[i][i] + 1e-6);
+            }
+            for k in 0..j {
+                sum -= l[i][k] * l[j][k];
+            }
+            if i == j {
+                if sum.is_nan() || sum <= 0.0 {
+                    return None;
+                }
+                l[i][i] = libm::sqrt(sum);
+            } else {
+                l[i][j] = sum / l[j][j];
+            }
+        }
+    }
+    let mut x = vec![0.0; n];
+    for i in 0..n {
+        let sum: f64 = (0..i).map(|k| l[i][k] * x[k]).sum();
+        x[i] = (b[i] - sum) / l[i][i];
+    }
+    for i in (0..n).rev() {
+        let sum: f64 = (i + 1..n).map(|k| l[k][i] * x[k]).sum();
+        x[i] = (x[i] - sum) / l[i][i];
+    }
+    Some(x)
+}

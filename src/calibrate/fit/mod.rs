@@ -1,0 +1,142 @@
+//! Fits one table: physics by robust least squares, then the forest on what is left; and the same
+//! without each fold of shape keys, to know the error on shapes never seen.
+
+mod boost;
+mod errors;
+mod least_squares;
+
+pub use errors::{SizeErrors, errors_of};
+
+use super::tables::{Row, Table};
+use crate::cost::calibrated::{Errors, Features, Forest, Hardware, Shape, Surface};
+use boost::{Boosting, boost};
+use least_squares::fit_physics;
+
+/// Folds of shape keys.
+const FOLDS: u64 = 4;
+/// Rows a physics fit looks at: a few parameters need no more.
+const PHYSICS_ROWS: usize = 1000;
+
+/// A table's fit and how good it is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fitted {
+    /// The fit on all rows.
+    pub surface: Surface,
+    /// Error of the physics alone, on held-out keys.
+    pub physics: Errors,
+    /// Error by size on held-out keys.
+    pub by_size: Vec<SizeErrors>,
+    /// Numbers in the fit: parameters, and answers and thresholds of the forest.
+    pub numbers: usize,
+    /// Every row's measured and held-out predicted seconds, in order.
+    pub predicted: Vec<(f64, f64)>,
+}
+
+/// A row ready for fitting.
+pub(super) struct Sample {
+    pub(super) shape: Shape,
+    /// Natural logarithm of measured seconds.
+    pub(super) log: f64,
+    pub(super) features: Features,
+}
+
+/// Parameters and forest.
+struct Model {
+    parameters: Vec<f64>,
+    forest: Forest,
+}
+
+impl Model {
+    fn fit(samples: &[&Sample], hardware: &Hardware, trees: Boosting) -> Self {
+        let parameters = fit_physics(&thinned(samples), hardware);
+        let left: Vec<f64> = samples
+            .iter()
+            .map(|own| own.log - log_physics(&own.shape, hardware, &parameters))
+            .collect();
+        let features: Vec<&Features> = samples.iter().map(|own| &own.features).collect();
+        let forest = boost(&features, &left, trees);
+        Self { parameters, forest }
+    }
+
+    fn log(&self, sample: &Sample, hardware: &Hardware) -> (f64, f64) {
+        let physics = log_physics(&sample.shape, hardware, &self.parameters);
+        (physics, physics + self.forest.sum(sample.features.values()))
+    }
+}
+
+pub(super) fn log_physics(shape: &Shape, hardware: &Hardware, parameters: &[f64]) -> f64 {
+    libm::log(shape.physics(hardware, parameters).seconds.max(1e-12))
+}
+
+/// Every so-many-th row, at most [`PHYSICS_ROWS`].
+fn thinned<'a>(samples: &[&'a Sample]) -> Vec<&'a Sample> {
+    let step = samples.len().div_ceil(PHYSICS_ROWS).max(1);
+    // Rows come in nested loops: an odd stride coprime to most loop lengths.
+    samples.iter().step_by(step | 1).copied().collect()
+}
+
+/// Fits a table measured on `hardware`.
+#[must_use]
+pub fn fit_table(table: &Table, hardware: &Hardware) -> Fitted {
+    let samples: Vec<Sample> = table
+        .rows
+        .iter()
+        .map(|Row { shape, seconds }| Sample {
+            shape: *shape,
+            log: libm::log(*seconds),
+            features: shape.features(hardware),
+        })
+        .collect();
+    let all: Vec<&Sample> = samples.iter().collect();
+    let trees = Boosting::for_rows(samples.len(), table.id.family);
+    let model = Model::fit(&all, hardware, trees);
+    let mut physics = vec![0.0; samples.len()];
+    let mut whole = vec![0.0; samples.len()];
+    for fold in 0..FOLDS {
+        let held = |own: &Sample| fold_of(own.shape.key()) == fold;
+        let rest: Vec<&Sample> = samples.iter().filter(|own| !held(own)).collect();
+        if rest.len() == samples.len() {
+            continue;
+        }
+        // A table of one shape key cannot be held out from itself: then all of it decides.
+        let own = if rest.is_empty() { &all } else { &rest };
+        let part = Model::fit(own, hardware, Boosting::for_rows(own.len(), table.id.family));
+        for (index, sample) in samples.iter().enumerate().filter(|(_, own)| held(own)) {
+            (physics[index], whole[index]) = part.log(sample, hardware);
+        }
+    }
+    let measured: Vec<f64> = samples.iter().map(|own| own.log).collect();
+    let sizes: Vec<f64> = samples.iter().map(|own| own.shape.size()).collect();
+    let range = range(&samples, table.id.family.sizes());
+    Fitted {
+        physics: errors_of(&measured, &physics),
+        by_size: errors::by_size(&sizes, &measured, &whole),
+        numbers: model.parameters.len() + model.forest.size(),
+        predicted: measured.iter().zip(&whole).map(|(m, p)| (libm::exp(*m), libm::exp(*p))).collect(),
+        surface: Surface {
+            id: table.id.clone(),
+            attributes: table.attributes.clone(),
+            parameters: model.parameters,
+            forest: model.forest,
+            range,
+            held_out: errors_of(&measured, &whole),
+        },
+    }
+}
+
+/// Which fold a key is in. Mixed once more, as keys differ in few bits.
+fn fold_of(key: u64) -> u64 {
+    (key ^ (key >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 32 & (FOLDS - 1)
+}
+
+fn range(samples: &[Sample], sizes: usize) -> Vec<(f64, f64)> {
+    (0..sizes)
+        .map(|size| {
+            samples.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), own| {
+                let value = own.features.values().get(size).copied().unwrap_or(0.0);
+                (low.min(value), high.max(value))
+            })
+        })
+        .map(|(low, high)| if low <= high { (low, high) } else { (0.0, 0.0) })
+        .collect()
+}

@@ -1,0 +1,23 @@
+//! Fitting the parameter files of `cost::calibrated` from measured tables.
+//!
+//! 1. [`tables`] reads measurements of others' layouts as rows `(shape, seconds)` of a [`Table`].
+//!    Files are strangers' files: bounded, and every refused row is counted with its reason.
+//! 2. [`fit`] finds, per table, the physical parameters (robust least squares on the logarithm) and
+//!    then the forest on what is left.
+//! 3. Errors are those on held-out shape keys: the whole fit is repeated without a fold of keys and
+//!    asked about it.
+//! 4. [`validate()`] holds any tables against calibrations that exist.
+//!
+//! Same data and code give the same bytes, whatever the thread count.
+
+mod fit;
+mod report;
+mod run;
+mod tables;
+mod validate;
+
+pub use fit::{Fitted, SizeErrors, errors_of, fit_table};
+pub use report::report_text;
+pub use run::{CalibrateError, Outcome, Progress, calibrate, write};
+pub use tables::{Refused, Row, Table, TablesError, read_tables};
+pub use validate::{OperatorErrors, Validation, validate};

@@ -1,0 +1,30 @@
+//! `gemm`: `m`, `n`, `k` and a number format.
+
+use super::{Entry, Line};
+use crate::cost::calibrated::{Attributes, Gemm, GemmFormat, Shape};
+
+pub(super) fn read(line: &Line<'_>) -> Result<Entry, String> {
+    let precision = line.text("gemm_dtype");
+    let format = match precision {
+        "bfloat16" => GemmFormat::Bf16,
+        "fp8" | "fp8_static" => GemmFormat::Fp8,
+        "fp8_block" => GemmFormat::Fp8Block,
+        "nvfp4" => GemmFormat::Nvfp4,
+        "sq" => GemmFormat::Int8,
+        "int8_wo" => GemmFormat::W8a16,
+        "int4_wo" => GemmFormat::W4a16,
+        other => return Err(format!("unknown gemm_dtype {other:?}")),
+    };
+    let shape = Gemm {
+        m: line.positive("m")?,
+        n: line.positive("n")?,
+        k: line.positive("k")?,
+        format,
+    };
+    Ok(Entry {
+        shape: Shape::Gemm(shape),
+        seconds: line.milliseconds("latency_ms")?,
+        precision: precision.to_owned(),
+        attributes: Attributes::default(),
+    })
+}

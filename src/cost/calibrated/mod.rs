@@ -1,0 +1,35 @@
+//! Calibrated prices: `time = physics(parameters, hardware, shape) × exp(forest(features))`.
+//!
+//! - **Physics** ([`Kernel::physics`]): a few bounded, named parameters per table (launch floor,
+//!   shares of peak reached, prologue of a tile, …), monotone in the work and in the hardware. It
+//!   carries over to shapes, and with the parameters of a relative to GPUs, that were never measured.
+//! - **Forest** ([`Forest`]): the engine's kernel choice, which no closed formula has: a small
+//!   boosted correction over features of the shape. It is constant inside its cells and beyond the
+//!   measured range, and does not see rates, so that inside one cell more work is never faster and
+//!   better hardware never slower.
+//!
+//! A [`Surface`] is both for one table of measurements: GPU × engine × version × precision × kernel.
+//! [`Calibrations`] holds all we ship and all of a user's. Fitting lives in `calibrate`.
+
+mod forest;
+mod gemm;
+mod hardware;
+mod kernel;
+mod relatives;
+mod shape;
+mod store;
+mod surface;
+
+pub use forest::{Forest, ForestError, Tree, step_of};
+pub use gemm::{Gemm, GemmFormat};
+pub use hardware::Hardware;
+pub use kernel::{Features, Kernel, Parameter, Parts, hash, soft_max};
+pub use relatives::relatives;
+pub use shape::{Family, Shape};
+pub use store::{
+    CalibrationError, CalibrationFile, Calibrations, KIND, Match, SurfaceRow, VERSION, Wanted,
+};
+pub use surface::{Attributes, Errors, Estimate, Surface, TableId};
+
+#[cfg(test)]
+mod tests;

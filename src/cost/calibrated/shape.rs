@@ -1,0 +1,103 @@
+//! Every family of kernels and a shape of any of them.
+
+use super::gemm::Gemm;
+use super::hardware::Hardware;
+use super::kernel::{Features, Kernel, Parameter, Parts};
+use serde::{Deserialize, Serialize};
+
+macro_rules! families {
+    ($($family:ident($shape:ty) $word:literal $title:literal,)*) => {
+        /// A family of kernels: what is fitted together.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Family {
+            $(#[doc = $title] $family,)*
+        }
+
+        impl Family {
+            /// All.
+            pub const ALL: &'static [Self] = &[$(Self::$family,)*];
+
+            /// Its word in files.
+            #[must_use]
+            pub const fn word(self) -> &'static str {
+                match self { $(Self::$family => $word,)* }
+            }
+
+            /// Its name for people.
+            #[must_use]
+            pub const fn title(self) -> &'static str {
+                match self { $(Self::$family => $title,)* }
+            }
+
+            /// Its physical parameters.
+            #[must_use]
+            pub const fn parameters(self) -> &'static [Parameter] {
+                match self { $(Self::$family => <$shape as Kernel>::PARAMETERS,)* }
+            }
+
+            /// Names of its features.
+            #[must_use]
+            pub const fn features(self) -> &'static [&'static str] {
+                match self { $(Self::$family => <$shape as Kernel>::FEATURES,)* }
+            }
+
+            /// Most trees of its forests, and their depth.
+            #[must_use]
+            pub const fn trees(self) -> (usize, usize) {
+                match self { $(Self::$family => <$shape as Kernel>::TREES,)* }
+            }
+
+            /// How many features are sizes.
+            #[must_use]
+            pub const fn sizes(self) -> usize {
+                match self { $(Self::$family => <$shape as Kernel>::SIZES,)* }
+            }
+        }
+
+        /// A kernel's shape on one GPU.
+        #[derive(Debug, Clone, Copy, PartialEq)]
+        pub enum Shape {
+            $(#[doc = $title] $family($shape),)*
+        }
+
+        impl Shape {
+            /// Its family.
+            #[must_use]
+            pub const fn family(&self) -> Family {
+                match self { $(Self::$family(_) => Family::$family,)* }
+            }
+
+            /// See [`Kernel::physics`].
+            #[must_use]
+            pub fn physics(&self, hardware: &Hardware, parameters: &[f64]) -> Parts {
+                match self { $(Self::$family(own) => own.physics(hardware, parameters),)* }
+            }
+
+            /// See [`Kernel::features`].
+            #[must_use]
+            pub fn features(&self, hardware: &Hardware) -> Features {
+                let mut out = Features::default();
+                match self { $(Self::$family(own) => own.features(hardware, &mut out),)* }
+                out
+            }
+
+            /// See [`Kernel::key`].
+            #[must_use]
+            pub fn key(&self) -> u64 {
+                match self { $(Self::$family(own) => own.key(),)* }
+            }
+
+            /// See [`Kernel::size`].
+            #[must_use]
+            pub fn size(&self) -> f64 {
+                match self { $(Self::$family(own) => own.size(),)* }
+            }
+        }
+    };
+}
+
+// One line per family: its name, its shape, its word in files, its title.
+families! {
+    Gemm(Gemm) "gemm" "GEMM",
+}

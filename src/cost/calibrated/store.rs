@@ -1,0 +1,362 @@
+//! The calibrations we ship and a user's: files, and which surface prices what is asked.
+//!
+//! A file is `presets/calibration/<name>.ron`: which fit made it, the hashes of its data and code,
+//! and the surfaces of one GPU. What is asked for need not be there: another version of the engine,
+//! another engine, another kernel, another GPU of the same kind stand in, in that order, and the
+//! answer says which.
+
+use super::forest::{Forest, ForestError};
+use super::kernel::Parameter;
+use super::shape::Family;
+use super::surface::{Attributes, Errors, Surface, TableId};
+use crate::catalog::{CatalogError, GpuId, preset_files};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+/// Folder under `presets/`.
+pub const KIND: &str = "calibration";
+/// What files of this program say they are.
+pub const VERSION: u32 = 1;
+
+/// What a price is wanted for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Wanted<'a> {
+    /// On which GPU.
+    pub gpu: &'a GpuId,
+    /// Of which kernels.
+    pub family: Family,
+    /// In which number formats.
+    pub precision: &'a str,
+    /// Of which engine.
+    pub engine: &'a str,
+    /// Of which version; empty: the newest.
+    pub version: &'a str,
+    /// Which of its kernels; empty: the one it uses most.
+    pub kernel: &'a str,
+}
+
+/// How near the surface found is to what was wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Match {
+    /// It is it.
+    Exact,
+    /// Another kernel of the same engine.
+    Kernel,
+    /// Another version of the engine.
+    Version,
+    /// Another engine on the same GPU.
+    Engine,
+    /// A relative's, scaled by the physics.
+    Relative,
+}
+
+/// Why a calibration file does not load.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CalibrationError {
+    /// Can't be read.
+    #[error(transparent)]
+    Unreadable(#[from] CatalogError),
+    /// Not RON of this form.
+    #[error("{file}: {why}")]
+    Syntax {
+        /// Which file.
+        file: String,
+        /// Where and why.
+        why: String,
+    },
+    /// A version this program does not read.
+    #[error("{file}: version {found}; this program reads {VERSION}")]
+    Version {
+        /// Which file.
+        file: String,
+        /// Its version.
+        found: u32,
+    },
+    /// A surface that cannot be.
+    #[error("{file}: {surface}: {why}")]
+    Surface {
+        /// Which file.
+        file: String,
+        /// Which surface.
+        surface: String,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+/// A file's form.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CalibrationFile {
+    /// [`VERSION`].
+    pub version: u32,
+    /// Hash of the measurements it was fitted on.
+    pub data: String,
+    /// Hash of the code that fitted it.
+    pub code: String,
+    /// The GPU.
+    pub gpu: GpuId,
+    /// The surfaces.
+    pub surfaces: Vec<SurfaceRow>,
+}
+
+/// A surface in a file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SurfaceRow {
+    family: Family,
+    engine: String,
+    version: String,
+    precision: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    kernel: String,
+    #[serde(default, skip_serializing_if = "is_false")]
+    quantises: bool,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    host_us: f64,
+    #[serde(default, skip_serializing_if = "is_false")]
+    hot_l2: bool,
+    parameters: BTreeMap<String, f64>,
+    range: Vec<(f64, f64)>,
+    /// Rows, median, p90, p95, bias, and p10 and p90 of the log ratio, on held-out keys.
+    held_out: (usize, f64, f64, f64, f64, f64, f64),
+    scale: f64,
+    trees: String,
+}
+
+impl CalibrationFile {
+    /// The file's text: one surface a line, so that a diff shows which changed.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let plain = |value: &dyn Fn() -> Result<String, ron::Error>| value().unwrap_or_default();
+        let mut out = format!(
+            "(\n    version: {},\n    data: {:?},\n    code: {:?},\n    gpu: {},\n    surfaces: [\n",
+            self.version,
+            self.data,
+            self.code,
+            plain(&|| ron::to_string(&self.gpu)),
+        );
+        for surface in &self.surfaces {
+            out.push_str("        ");
+            out.push_str(&plain(&|| ron::to_string(surface)));
+            out.push_str(",\n");
+        }
+        out.push_str("    ],\n)\n");
+        out
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
+const fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
+}
+
+/// To so many significant digits, for files people diff.
+#[must_use]
+pub fn rounded(value: f64, digits: usize) -> f64 {
+    format!("{value:.*e}", digits.saturating_sub(1)).parse().unwrap_or(value)
+}
+
+impl SurfaceRow {
+    /// A surface as a file keeps it.
+    #[must_use]
+    pub fn of(surface: &Surface) -> Self {
+        let (id, e) = (&surface.id, &surface.held_out);
+        let names = id.family.parameters().iter();
+        Self {
+            family: id.family,
+            engine: id.engine.clone(),
+            version: id.version.clone(),
+            precision: id.precision.clone(),
+            kernel: id.kernel.clone(),
+            quantises: surface.attributes.quantises,
+            host_us: rounded(surface.attributes.host * 1e6, 4),
+            hot_l2: surface.attributes.hot_l2,
+            parameters: names
+                .zip(&surface.parameters)
+                .map(|(own, value)| (own.name.to_owned(), rounded(*value, 5)))
+                .collect(),
+            range: surface
+                .range
+                .iter()
+                .map(|(low, high)| (rounded(*low, 5), rounded(*high, 5)))
+                .collect(),
+            held_out: (
+                e.rows,
+                rounded(e.median, 3),
+                rounded(e.p90, 3),
+                rounded(e.p95, 3),
+                rounded(e.bias, 3),
+                rounded(e.low, 3),
+                rounded(e.high, 3),
+            ),
+            scale: rounded(surface.forest.scale, 6),
+            trees: surface.forest.encode(),
+        }
+    }
+
+    /// The surface, checked.
+    fn surface(self, gpu: &GpuId) -> Result<Surface, String> {
+        let family = self.family;
+        let mut given = self.parameters;
+        let mut parameters = Vec::with_capacity(family.parameters().len());
+        for Parameter { name, low, high, .. } in family.parameters() {
+            let value = given.remove(*name).ok_or_else(|| format!("parameter {name} is missing"))?;
+            if !(value >= low * 0.999 && value <= high * 1.001) {
+                return Err(format!("{name} {value} is outside {low} … {high}"));
+            }
+            parameters.push(value);
+        }
+        if let Some(name) = given.keys().next() {
+            return Err(format!("unknown parameter {name}"));
+        }
+        if self.range.len() != family.sizes() {
+            return Err(format!("range has {} sizes, {} has {}", self.range.len(), family.title(), family.sizes()));
+        }
+        let forest = Forest::decode(&self.trees, self.scale, family.features().len())
+            .map_err(|error: ForestError| error.to_string())?;
+        let (rows, median, p90, p95, bias, low, high) = self.held_out;
+        let numbers = [median, p90, p95, bias, low, high, self.host_us];
+        if numbers.iter().any(|number| !number.is_finite()) {
+            return Err("an error or host time is not a number".to_owned());
+        }
+        Ok(Surface {
+            id: TableId {
+                gpu: gpu.clone(),
+                family,
+                engine: self.engine,
+                version: self.version,
+                precision: self.precision,
+                kernel: self.kernel,
+            },
+            attributes: Attributes {
+                quantises: self.quantises,
+                host: self.host_us * 1e-6,
+                hot_l2: self.hot_l2,
+            },
+            parameters,
+            forest,
+            range: self.range,
+            held_out: Errors { rows, median, p90, p95, bias, low, high },
+        })
+    }
+}
+
+/// All calibrations known.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Calibrations {
+    surfaces: Vec<Surface>,
+}
+
+impl Calibrations {
+    /// Of these surfaces.
+    #[must_use]
+    pub fn of(mut surfaces: Vec<Surface>) -> Self {
+        surfaces.sort_by(|a, b| a.id.cmp(&b.id));
+        Self { surfaces }
+    }
+
+    /// Those we ship, read once per process.
+    ///
+    /// # Errors
+    /// None in a released binary: a test reads every embedded file.
+    pub fn embedded() -> Result<Arc<Self>, CalibrationError> {
+        static SHARED: OnceLock<Result<Arc<Calibrations>, CalibrationError>> = OnceLock::new();
+        SHARED.get_or_init(|| Self::load(None).map(Arc::new)).clone()
+    }
+
+    /// Ours, with those of a user's folder over them: a surface of the same table is replaced.
+    ///
+    /// # Errors
+    /// A file that can't be read or is not whole.
+    pub fn load(user_dir: Option<&Path>) -> Result<Self, CalibrationError> {
+        let mut surfaces = BTreeMap::new();
+        for file in preset_files(KIND, user_dir)? {
+            let place = file.origin.to_string();
+            for surface in Self::parse(&file.text, &place)? {
+                surfaces.insert(surface.id.clone(), surface);
+            }
+        }
+        Ok(Self { surfaces: surfaces.into_values().collect() })
+    }
+
+    /// The surfaces of one file's text.
+    ///
+    /// # Errors
+    /// Text that is not a whole calibration file; `file` says whose.
+    pub fn parse(text: &str, file: &str) -> Result<Vec<Surface>, CalibrationError> {
+        let own: CalibrationFile = ron::from_str(text).map_err(|error| CalibrationError::Syntax {
+            file: file.to_owned(),
+            why: error.to_string(),
+        })?;
+        if own.version != VERSION {
+            return Err(CalibrationError::Version { file: file.to_owned(), found: own.version });
+        }
+        let gpu = own.gpu;
+        own.surfaces
+            .into_iter()
+            .map(|row| {
+                let surface = format!("{} {} {} {}", row.family.word(), row.engine, row.version, row.precision);
+                row.surface(&gpu).map_err(|why| CalibrationError::Surface { file: file.to_owned(), surface, why })
+            })
+            .collect()
+    }
+
+    /// All surfaces, by table.
+    #[must_use]
+    pub fn surfaces(&self) -> &[Surface] {
+        &self.surfaces
+    }
+
+    /// The surface nearest to what is wanted, on `relatives` (the GPU itself first, then others by
+    /// kinship). Number formats are never traded: another format is another kernel.
+    #[must_use]
+    pub fn find(&self, wanted: &Wanted<'_>, relatives: &[GpuId]) -> Option<(&Surface, Match)> {
+        let on = |gpu: &GpuId| {
+            self.surfaces
+                .iter()
+                .filter(|own| own.id.gpu == *gpu && own.id.family == wanted.family && own.id.precision == wanted.precision)
+                // Near first: engine, version, kernel; then the newest, the table with most rows.
+                .max_by_key(|own| {
+                    (
+                        own.id.engine == wanted.engine,
+                        own.id.version == wanted.version,
+                        own.id.kernel == wanted.kernel,
+                        version_key(&own.id.version),
+                        own.held_out.rows,
+                    )
+                })
+        };
+        std::iter::once(wanted.gpu).chain(relatives).find_map(|gpu| {
+            let own = on(gpu)?;
+            let near = if own.id.gpu != *wanted.gpu {
+                Match::Relative
+            } else if own.id.engine != wanted.engine {
+                Match::Engine
+            } else if own.id.version != wanted.version && !wanted.version.is_empty() {
+                Match::Version
+            } else if own.id.kernel != wanted.kernel && !wanted.kernel.is_empty() {
+                Match::Kernel
+            } else {
+                Match::Exact
+            };
+            Some((own, near))
+        })
+    }
+}
+
+/// Orders versions as people do: `0.5.9` before `0.5.14`, `1.2.0rc5` before `1.3.0rc20`.
+fn version_key(version: &str) -> Vec<u64> {
+    version
+        .split(|c: char| !c.is_ascii_digit())
+        .filter(|part| !part.is_empty())
+        .map(|part| part.parse().unwrap_or(u64::MAX))
+        .collect()
+}
