@@ -6,28 +6,39 @@ use crate::cost::calibrated::{Hardware, Parameter};
 
 /// Below this log ratio errors count squared.
 const DELTA: f64 = 0.05;
-const STEPS: usize = 30;
-/// Steps of each start but the best.
-const TRIAL_STEPS: usize = 8;
+/// Steps of the final descent.
+const STEPS: usize = 25;
+/// Steps of each start's trial, and the rows it looks at.
+const TRIAL: (usize, usize) = (8, 250);
+/// Starts tried.
 const STARTS: u64 = 4;
+/// Rows a fit looks at: a few parameters need no more.
+const ROWS: usize = 1000;
 
-/// The parameters that fit best, from several starts.
-pub(super) fn fit_physics(samples: &[&Sample], hardware: &Hardware) -> Vec<f64> {
-    let Some(first) = samples.first() else {
-        return Vec::new();
-    };
-    let family = first.shape.family().parameters();
-    let mut best: Option<(f64, Vec<f64>)> = None;
+/// The start from which this family's parameters fit these rows best.
+pub(super) fn best_start(samples: &[&Sample], hardware: &Hardware) -> u64 {
+    let some = thinned(samples, TRIAL.1);
+    let mut best = (f64::INFINITY, 0);
     for start in 0..STARTS {
-        let from = start_at(family, start);
-        let (loss, at) = descend(samples, hardware, family, from, TRIAL_STEPS);
-        if best.as_ref().is_none_or(|(least, _)| loss < *least) {
-            best = Some((loss, at));
+        let (loss, _) = descend(&some, hardware, start, TRIAL.0);
+        if loss < best.0 {
+            best = (loss, start);
         }
     }
-    let from = best.map(|(_, at)| at).unwrap_or_default();
-    let (_, at) = descend(samples, hardware, family, from, STEPS);
+    best.1
+}
+
+/// The parameters that fit best, from one start.
+pub(super) fn fit_physics(samples: &[&Sample], hardware: &Hardware, start: u64) -> Vec<f64> {
+    let (_, at) = descend(&thinned(samples, ROWS), hardware, start, STEPS);
     at.iter().map(|log| libm::exp(*log)).collect()
+}
+
+/// Every so-many-th row, about `most`. Rows come in nested loops: the stride is odd, so that it
+/// shares few factors with their lengths.
+fn thinned<'a>(samples: &[&'a Sample], most: usize) -> Vec<&'a Sample> {
+    let step = samples.len().div_ceil(most).max(1);
+    samples.iter().step_by(step | 1).copied().collect()
 }
 
 /// Logarithms of a start: the family's, or moved by up to a factor of two.
@@ -57,12 +68,15 @@ fn loss(residuals: &[f64]) -> f64 {
 fn descend(
     samples: &[&Sample],
     hardware: &Hardware,
-    family: &[Parameter],
-    from: Vec<f64>,
+    start: u64,
     steps: usize,
 ) -> (f64, Vec<f64>) {
-    let count = from.len();
-    let mut at = from;
+    let Some(first) = samples.first() else {
+        return (f64::INFINITY, Vec::new());
+    };
+    let family = first.shape.family().parameters();
+    let mut at = start_at(family, start);
+    let count = at.len();
     let (mut now, mut moved) = (Vec::new(), Vec::new());
     residuals(samples, hardware, &at, &mut now);
     let mut least = loss(&now);

@@ -10,12 +10,10 @@ pub use errors::{SizeErrors, errors_of};
 use super::tables::{Row, Table};
 use crate::cost::calibrated::{Errors, Features, Forest, Hardware, Shape, Surface};
 use boost::{Boosting, boost};
-use least_squares::fit_physics;
+use least_squares::{best_start, fit_physics};
 
 /// Folds of shape keys.
 const FOLDS: u64 = 4;
-/// Rows a physics fit looks at: a few parameters need no more.
-const PHYSICS_ROWS: usize = 1000;
 
 /// A table's fit and how good it is.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,8 +45,8 @@ struct Model {
 }
 
 impl Model {
-    fn fit(samples: &[&Sample], hardware: &Hardware, trees: Boosting) -> Self {
-        let parameters = fit_physics(&thinned(samples), hardware);
+    fn fit(samples: &[&Sample], hardware: &Hardware, start: u64, trees: Boosting) -> Self {
+        let parameters = fit_physics(samples, hardware, start);
         let left: Vec<f64> = samples
             .iter()
             .map(|own| own.log - log_physics(&own.shape, hardware, &parameters))
@@ -68,13 +66,6 @@ pub(super) fn log_physics(shape: &Shape, hardware: &Hardware, parameters: &[f64]
     libm::log(shape.physics(hardware, parameters).seconds.max(1e-12))
 }
 
-/// Every so-many-th row, at most [`PHYSICS_ROWS`].
-fn thinned<'a>(samples: &[&'a Sample]) -> Vec<&'a Sample> {
-    let step = samples.len().div_ceil(PHYSICS_ROWS).max(1);
-    // Rows come in nested loops: an odd stride coprime to most loop lengths.
-    samples.iter().step_by(step | 1).copied().collect()
-}
-
 /// Fits a table measured on `hardware`.
 #[must_use]
 pub fn fit_table(table: &Table, hardware: &Hardware) -> Fitted {
@@ -89,7 +80,9 @@ pub fn fit_table(table: &Table, hardware: &Hardware) -> Fitted {
         .collect();
     let all: Vec<&Sample> = samples.iter().collect();
     let trees = Boosting::for_rows(samples.len(), table.id.family);
-    let model = Model::fit(&all, hardware, trees);
+    // Only which start to descend from is taken from all rows; folds find their own parameters.
+    let start = best_start(&all, hardware);
+    let model = Model::fit(&all, hardware, start, trees);
     let mut physics = vec![0.0; samples.len()];
     let mut whole = vec![0.0; samples.len()];
     for fold in 0..FOLDS {
@@ -100,7 +93,7 @@ pub fn fit_table(table: &Table, hardware: &Hardware) -> Fitted {
         }
         // A table of one shape key cannot be held out from itself: then all of it decides.
         let own = if rest.is_empty() { &all } else { &rest };
-        let part = Model::fit(own, hardware, Boosting::for_rows(own.len(), table.id.family));
+        let part = Model::fit(own, hardware, start, Boosting::for_rows(own.len(), table.id.family));
         for (index, sample) in samples.iter().enumerate().filter(|(_, own)| held(own)) {
             (physics[index], whole[index]) = part.log(sample, hardware);
         }
