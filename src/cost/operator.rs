@@ -369,7 +369,14 @@ pub struct OpCost {
 impl OpCost {
     /// Arithmetic and memory overlap whole; launch and links do not.
     #[must_use]
-    pub fn roofline(compute: f64, memory: f64, link: f64, launch: f64, kernels: u32, band: Band) -> Self {
+    pub fn roofline(
+        compute: f64,
+        memory: f64,
+        link: f64,
+        launch: f64,
+        kernels: u32,
+        band: Band,
+    ) -> Self {
         Self {
             compute,
             memory,

@@ -89,8 +89,16 @@ impl StepPrice {
 
     fn add_all(&mut self, other: &Self) {
         self.total = self.total.saturating_add(other.total);
-        let mine = self.by_class.iter_mut().chain(&mut self.by_origin).chain(&mut self.off);
-        let theirs = other.by_class.iter().chain(&other.by_origin).chain(&other.off);
+        let mine = self
+            .by_class
+            .iter_mut()
+            .chain(&mut self.by_origin)
+            .chain(&mut self.off);
+        let theirs = other
+            .by_class
+            .iter()
+            .chain(&other.by_origin)
+            .chain(&other.off);
         for (mine, theirs) in mine.zip(theirs) {
             *mine = mine.saturating_add(*theirs);
         }
@@ -216,7 +224,10 @@ impl StepPricer {
             slowest.add(Class::Communication, Priced::of(&send));
         }
         if self.stages[stage].first {
-            let host = Priced { seconds: self.host, ..Priced::NOTHING };
+            let host = Priced {
+                seconds: self.host,
+                ..Priced::NOTHING
+            };
             slowest.add(Class::Host, host);
         }
         slowest
@@ -284,12 +295,7 @@ impl StepPricer {
         let mut price = StepPrice::default();
         let h = real(self.model.hidden);
         let add = |price: &mut StepPrice, kernels: &Kernels, times: f64| {
-            add_kernels(
-                price,
-                &*self.prices,
-                kernels.iter().copied(),
-                times,
-            );
+            add_kernels(price, &*self.prices, kernels.iter().copied(), times);
         };
         match table {
             Table::Lane => {

@@ -137,8 +137,16 @@ impl ReplicaState {
         let mut first_end = now;
         for stage in 0..self.stage_free.len() {
             let price = pricer.stage(stage, lanes);
-            let sums = self.by_class.iter_mut().chain(&mut self.by_origin).chain(&mut self.off);
-            let parts = price.by_class.iter().chain(&price.by_origin).chain(&price.off);
+            let sums = self
+                .by_class
+                .iter_mut()
+                .chain(&mut self.by_origin)
+                .chain(&mut self.off);
+            let parts = price
+                .by_class
+                .iter()
+                .chain(&price.by_origin)
+                .chain(&price.off);
             for (sum, part) in sums.zip(parts) {
                 *sum += u128::from(*part);
             }

@@ -121,7 +121,11 @@ impl AttentionShape {
     }
 
     /// The attention of `sequences` tokens over `entries` of their caches.
-    pub(in crate::cost) fn attend_one_each(&self, sequences: f64, entries: f64) -> Option<Operator> {
+    pub(in crate::cost) fn attend_one_each(
+        &self,
+        sequences: f64,
+        entries: f64,
+    ) -> Option<Operator> {
         let core = self.core?;
         // Absorbed, all heads work on the latent: its rank and the rotary part.
         let (qk_dim, v_dim) = match core.latent {
@@ -146,11 +150,13 @@ impl AttentionShape {
     /// Tokens looked back over; 0: all, or not one window.
     fn window(&self) -> f64 {
         match self.shares.as_slice() {
-            [Share {
-                reach: Reach::Last(most),
-                chosen: false,
-                ..
-            }] => real(*most),
+            [
+                Share {
+                    reach: Reach::Last(most),
+                    chosen: false,
+                    ..
+                },
+            ] => real(*most),
             _ => 0.0,
         }
     }

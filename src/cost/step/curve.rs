@@ -19,16 +19,26 @@ impl Priced {
     pub(super) const NOTHING: Self = Self {
         seconds: 0.0,
         origin: Origin::Given,
-        band: Band { below: 0.0, above: 0.0 },
+        band: Band {
+            below: 0.0,
+            above: 0.0,
+        },
     };
 
     /// Of one operator.
     pub(super) const fn of(cost: &OpCost) -> Self {
-        Self { seconds: cost.seconds, origin: cost.origin, band: cost.band }
+        Self {
+            seconds: cost.seconds,
+            origin: cost.origin,
+            band: cost.band,
+        }
     }
 
     pub(super) const fn times(self, count: f64) -> Self {
-        Self { seconds: self.seconds * count, ..self }
+        Self {
+            seconds: self.seconds * count,
+            ..self
+        }
     }
 }
 
@@ -36,14 +46,22 @@ impl Priced {
 const KNOTS: usize = 62;
 
 /// The knot at or below a value.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 … 2³⁰")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "1 … 2³⁰"
+)]
 fn knot_below(value: f64) -> usize {
     if value < 1.0 {
         return 0;
     }
     let whole = value.min(1_073_741_823.0) as u32;
     let octave = 31 - whole.leading_zeros();
-    let half = if octave == 0 { u32::from(value >= 1.5) } else { whole >> (octave - 1) & 1 };
+    let half = if octave == 0 {
+        u32::from(value >= 1.5)
+    } else {
+        whole >> (octave - 1) & 1
+    };
     1 + (2 * octave + half) as usize
 }
 
@@ -54,7 +72,11 @@ fn knot(index: usize) -> f64 {
     }
     let octave = (index - 1) / 2;
     let octave = f64::from(1_u32 << octave.min(30));
-    if (index - 1).is_multiple_of(2) { octave } else { 1.5 * octave }
+    if (index - 1).is_multiple_of(2) {
+        octave
+    } else {
+        1.5 * octave
+    }
 }
 
 /// Where a value lies: the knot below, and how far to the next.
@@ -72,7 +94,9 @@ pub(super) struct Curve {
 
 impl Curve {
     pub(super) fn new() -> Self {
-        Self { knots: Box::new([None; KNOTS]) }
+        Self {
+            knots: Box::new([None; KNOTS]),
+        }
     }
 
     /// The price at a value; beyond the last knot the last line goes on.
@@ -117,7 +141,11 @@ impl Grid {
         let corners = [at(t, c), at(t + 1, c), at(t, c + 1), at(t + 1, c + 1)];
         let weights = [(1.0 - x) * (1.0 - y), x * (1.0 - y), (1.0 - x) * y, x * y];
         std::array::from_fn(|class| Priced {
-            seconds: corners.iter().zip(weights).map(|(own, weight)| own[class].seconds * weight).sum(),
+            seconds: corners
+                .iter()
+                .zip(weights)
+                .map(|(own, weight)| own[class].seconds * weight)
+                .sum(),
             ..corners[if x < 0.5 { 0 } else { 1 }][class]
         })
     }
@@ -144,8 +172,14 @@ mod tests {
     fn a_straight_line_is_kept_exactly() {
         let mut curve = Curve::new();
         for value in [0.0, 0.3, 1.0, 7.7, 100.0, 123_456.0, 2e9] {
-            let priced = curve.at(value, |x| Priced { seconds: 2.0 + 3.0 * x, ..Priced::NOTHING });
-            assert!((priced.seconds / (2.0 + 3.0 * value) - 1.0).abs() < 1e-12, "{value}");
+            let priced = curve.at(value, |x| Priced {
+                seconds: 2.0 + 3.0 * x,
+                ..Priced::NOTHING
+            });
+            assert!(
+                (priced.seconds / (2.0 + 3.0 * value) - 1.0).abs() < 1e-12,
+                "{value}"
+            );
         }
     }
 }

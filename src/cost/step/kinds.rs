@@ -41,7 +41,11 @@ fn curve(curves: &mut Vec<Option<Curve>>, sequences: u32) -> &mut Curve {
 
 impl LayerKind {
     /// One layer's decode attention over the contexts of a lane, and its indexer's scores.
-    pub(super) fn over_contexts(&mut self, lane: &LaneShape<'_>, prices: &dyn Prices) -> [Priced; 2] {
+    pub(super) fn over_contexts(
+        &mut self,
+        lane: &LaneShape<'_>,
+        prices: &dyn Prices,
+    ) -> [Priced; 2] {
         let sequences = f64::from(lane.decodes);
         let mut out = [Priced::NOTHING; 2];
         if self.attention.core.is_some() {
@@ -49,13 +53,19 @@ impl LayerKind {
                 let reached = slot.and_then(|slot| lane.reached.get(slot));
                 real(reached.copied().unwrap_or(lane.context))
             };
-            let entries: f64 = self.entries.iter().map(|(slot, per)| per * sum(*slot)).sum();
+            let entries: f64 = self
+                .entries
+                .iter()
+                .map(|(slot, per)| per * sum(*slot))
+                .sum();
             let attention = &self.attention;
             let attend = curve(&mut self.attend, lane.decodes);
             out[0] = attend.at(entries / sequences, |each| {
                 attention
                     .attend_one_each(sequences, each * sequences)
-                    .map_or(Priced::NOTHING, |operator| Priced::of(&prices.price(&operator)))
+                    .map_or(Priced::NOTHING, |operator| {
+                        Priced::of(&prices.price(&operator))
+                    })
             });
         }
         if let Some(own) = self.attention.scoring {
@@ -81,15 +91,33 @@ impl LayerKind {
             return sums(attention, chunk, prices);
         }
         let base = sums(attention, chunk, roofline);
-        let ratios = self.prefill.at(real(chunk.tokens), real(chunk.context), |tokens, context| {
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "knots up to 2³⁰")]
-            let chunk = PrefillShape { tokens: tokens.max(1.0) as u64, context: context as u64 };
-            let (own, base) = (sums(attention, chunk, prices), sums(attention, chunk, roofline));
-            std::array::from_fn(|class| Priced {
-                seconds: if base[class].seconds > 0.0 { own[class].seconds / base[class].seconds } else { 1.0 },
-                ..own[class]
-            })
-        });
+        let ratios = self.prefill.at(
+            real(chunk.tokens),
+            real(chunk.context),
+            |tokens, context| {
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "knots up to 2³⁰"
+                )]
+                let chunk = PrefillShape {
+                    tokens: tokens.max(1.0) as u64,
+                    context: context as u64,
+                };
+                let (own, base) = (
+                    sums(attention, chunk, prices),
+                    sums(attention, chunk, roofline),
+                );
+                std::array::from_fn(|class| Priced {
+                    seconds: if base[class].seconds > 0.0 {
+                        own[class].seconds / base[class].seconds
+                    } else {
+                        1.0
+                    },
+                    ..own[class]
+                })
+            },
+        );
         std::array::from_fn(|class| ratios[class].times(base[class].seconds))
     }
 }

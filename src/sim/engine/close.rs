@@ -78,7 +78,11 @@ impl Engine<'_> {
             work.request_steps += replica.request_steps;
             work.preemptions += replica.lanes.iter().map(|l| l.preemptions).sum::<u64>();
             let sums = by_class.iter_mut().chain(&mut by_origin).chain(&mut off);
-            let parts = replica.by_class.iter().chain(&replica.by_origin).chain(&replica.off);
+            let parts = replica
+                .by_class
+                .iter()
+                .chain(&replica.by_origin)
+                .chain(&replica.off);
             for (sum, part) in sums.zip(parts) {
                 *sum += part;
             }

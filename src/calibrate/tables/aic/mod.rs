@@ -28,7 +28,10 @@ struct Source {
 }
 
 // One line per operator.
-const SOURCES: &[Source] = &[Source { operator: "gemm", read: gemm::read }];
+const SOURCES: &[Source] = &[Source {
+    operator: "gemm",
+    read: gemm::read,
+}];
 
 /// The systems' names and ours.
 const SYSTEMS: [(&str, &str); 11] = [
@@ -46,9 +49,18 @@ const SYSTEMS: [(&str, &str); 11] = [
 ];
 
 fn gpu_of(system: &str, catalog: &Catalog) -> Result<GpuId, String> {
-    let known = SYSTEMS.iter().find(|(own, _)| *own == system).map_or(system, |(_, ours)| ours);
-    let id: GpuId = known.parse().map_err(|_| format!("unknown GPU {system:?}"))?;
-    if catalog.gpu(&id).is_some() { Ok(id) } else { Err(format!("unknown GPU {system:?}")) }
+    let known = SYSTEMS
+        .iter()
+        .find(|(own, _)| *own == system)
+        .map_or(system, |(_, ours)| ours);
+    let id: GpuId = known
+        .parse()
+        .map_err(|_| format!("unknown GPU {system:?}"))?;
+    if catalog.gpu(&id).is_some() {
+        Ok(id)
+    } else {
+        Err(format!("unknown GPU {system:?}"))
+    }
 }
 
 /// Operators of the layout by a family of ours, for reports.
@@ -71,7 +83,9 @@ pub(super) fn read(dir: &Path, catalog: &Catalog, found: &mut Found) -> Result<(
         for entry in entries.filter_map(Result::ok).take(1000) {
             let path = entry.path();
             let name = entry.file_name().to_string_lossy().into_owned();
-            let system = name.strip_suffix(".csv.gz").or_else(|| name.strip_suffix(".csv"));
+            let system = name
+                .strip_suffix(".csv.gz")
+                .or_else(|| name.strip_suffix(".csv"));
             if let (true, Some(system)) = (path.is_file(), system) {
                 files.push((path, Some(system.to_owned()), source));
             }
@@ -110,7 +124,14 @@ fn file(
                     precision: entry.precision,
                     kernel: line.text("kernel_source").to_owned(),
                 };
-                found.add(id, entry.attributes, Row { shape: entry.shape, seconds: entry.seconds });
+                found.add(
+                    id,
+                    entry.attributes,
+                    Row {
+                        shape: entry.shape,
+                        seconds: entry.seconds,
+                    },
+                );
             }
             Err(why) => found.refuse(&place, number, why),
         }
