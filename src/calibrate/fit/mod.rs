@@ -8,7 +8,7 @@ mod least_squares;
 pub use errors::{SizeErrors, errors_of};
 
 use super::tables::{Row, Table};
-use crate::cost::calibrated::{Errors, Features, Forest, Hardware, Shape, Surface};
+use crate::cost::calibrated::{Errors, Features, Forest, Hardware, Residuals, Shape, Surface};
 use boost::{Boosting, boost};
 use least_squares::{best_start, fit_physics};
 
@@ -66,10 +66,8 @@ pub(super) fn log_physics(shape: &Shape, hardware: &Hardware, parameters: &[f64]
     libm::log(shape.physics(hardware, parameters).seconds.max(1e-12))
 }
 
-/// Fits a table measured on `hardware`.
-#[must_use]
-pub fn fit_table(table: &Table, hardware: &Hardware) -> Fitted {
-    let samples: Vec<Sample> = table
+fn samples_of(table: &Table, hardware: &Hardware) -> Vec<Sample> {
+    table
         .rows
         .iter()
         .map(|Row { shape, seconds }| Sample {
@@ -77,7 +75,41 @@ pub fn fit_table(table: &Table, hardware: &Hardware) -> Fitted {
             log: libm::log(*seconds),
             features: shape.features(hardware),
         })
-        .collect();
+        .collect()
+}
+
+/// Fits a table measured on `hardware` to all of its rows and keeps what is left of them; how far
+/// it is off on shapes it has not seen is not asked, so its band is that of its own rows.
+#[must_use]
+pub fn fit_once(table: &Table, hardware: &Hardware) -> Surface {
+    let samples = samples_of(table, hardware);
+    let all: Vec<&Sample> = samples.iter().collect();
+    let family = table.id.family;
+    let start = best_start(&all, hardware);
+    let model = Model::fit(&all, hardware, start, Boosting::for_rows(all.len(), family));
+    let mut residuals = Residuals::new(family.sizes());
+    let (mut measured, mut predicted) = (Vec::new(), Vec::new());
+    for sample in &samples {
+        let (_, log) = model.log(sample, hardware);
+        residuals.push(sample.features.values(), sample.log - log);
+        measured.push(sample.log);
+        predicted.push(log);
+    }
+    Surface {
+        id: table.id.clone(),
+        attributes: table.attributes.clone(),
+        parameters: model.parameters,
+        forest: model.forest,
+        range: range(&samples, family.sizes()),
+        held_out: errors_of(&measured, &predicted),
+        residuals: Some(residuals),
+    }
+}
+
+/// Fits a table measured on `hardware`.
+#[must_use]
+pub fn fit_table(table: &Table, hardware: &Hardware) -> Fitted {
+    let samples = samples_of(table, hardware);
     let all: Vec<&Sample> = samples.iter().collect();
     let trees = Boosting::for_rows(samples.len(), table.id.family);
     // Only which start to descend from is taken from all rows; folds find their own parameters.

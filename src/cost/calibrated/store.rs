@@ -55,6 +55,20 @@ pub enum Match {
     Relative,
 }
 
+impl Match {
+    /// Its words.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "its own fit",
+            Self::Kernel => "another kernel of the engine",
+            Self::Version => "another version of the engine",
+            Self::Engine => "another engine",
+            Self::Relative => "a relative GPU",
+        }
+    }
+}
+
 /// Why a calibration file does not load.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CalibrationError {
