@@ -20,8 +20,8 @@ mod shape;
 mod store;
 mod surface;
 
-pub use forest::{Forest, ForestError, Tree, step_of};
-pub use gemm::{Gemm, GemmFormat};
+pub use forest::{Forest, ForestError, Node, Tree, step_of};
+pub use gemm::{Call, Gemm, GemmFormat};
 pub use hardware::Hardware;
 pub use kernel::{Features, Kernel, Parameter, Parts, hash, soft_max};
 pub use relatives::relatives;
