@@ -1,7 +1,7 @@
 //! Which kernel an operator is: its shape, and its number formats in the tables' words, the most
 //! fitting first.
 
-use super::gemm::{Gemm, GemmFormat};
+use super::gemm::{Call, Gemm, GemmFormat};
 use super::shape::Shape;
 use crate::catalog::Dtype;
 use crate::cost::operator::Operator;
@@ -24,6 +24,8 @@ pub(super) fn asked(operator: &Operator) -> Option<(Shape, &'static [&'static st
                     n,
                     k,
                     format,
+                // Serving fuses the quantising into what is before it, and runs graphs.
+                call: Call::default(),
                 }),
                 words,
             ))

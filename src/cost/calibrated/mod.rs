@@ -24,8 +24,8 @@ mod store;
 mod surface;
 
 pub use fidelity::{Calibrated, CalibratedOn, Explained, table_name};
-pub use forest::{Forest, ForestError, Tree, step_of};
-pub use gemm::{Gemm, GemmFormat};
+pub use forest::{Forest, ForestError, Node, Tree, step_of};
+pub use gemm::{Call, Gemm, GemmFormat};
 pub use hardware::Hardware;
 pub use kernel::{Features, Kernel, Parameter, Parts, hash, soft_max};
 pub use relatives::relatives;

@@ -42,10 +42,10 @@ macro_rules! families {
                 match self { $(Self::$family => <$shape as Kernel>::FEATURES,)* }
             }
 
-            /// Most trees of its forests, and their depth.
+            /// Most answers of its forests.
             #[must_use]
-            pub const fn trees(self) -> (usize, usize) {
-                match self { $(Self::$family => <$shape as Kernel>::TREES,)* }
+            pub const fn answers(self) -> usize {
+                match self { $(Self::$family => <$shape as Kernel>::ANSWERS,)* }
             }
 
             /// How many features are sizes.
@@ -86,6 +86,12 @@ macro_rules! families {
             #[must_use]
             pub fn key(&self) -> u64 {
                 match self { $(Self::$family(own) => own.key(),)* }
+            }
+
+            /// See [`Kernel::host`].
+            #[must_use]
+            pub fn host(&self, parameters: &[f64]) -> f64 {
+                match self { $(Self::$family(own) => own.host(parameters),)* }
             }
 
             /// See [`Kernel::size`].
