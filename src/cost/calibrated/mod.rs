@@ -15,6 +15,7 @@ mod forest;
 mod gemm;
 mod hardware;
 mod kernel;
+mod prefill;
 mod relatives;
 mod shape;
 mod store;
@@ -24,6 +25,7 @@ pub use forest::{Forest, ForestError, Tree, step_of};
 pub use gemm::{Gemm, GemmFormat};
 pub use hardware::Hardware;
 pub use kernel::{Features, Kernel, Parameter, Parts, hash, soft_max};
+pub use prefill::{AttentionFormat, ContextAttention, DsaContext, MlaContext, MlaModule, MlaWidths};
 pub use relatives::relatives;
 pub use shape::{Family, Shape};
 pub use store::{
