@@ -3,6 +3,7 @@
 use super::gemm::Gemm;
 use super::hardware::Hardware;
 use super::kernel::{Features, Kernel, Parameter, Parts};
+use super::prefill::{ContextAttention, DsaContext, MlaContext, MlaModule};
 use serde::{Deserialize, Serialize};
 
 macro_rules! families {
@@ -106,4 +107,9 @@ macro_rules! families {
 // One line per family: its name, its shape, its word in files, its title.
 families! {
     Gemm(Gemm) "gemm" "GEMM",
+    ContextAttention(ContextAttention) "context_attention" "prefill attention",
+    ContextMla(MlaContext) "context_mla" "MLA prefill, core",
+    MlaContextModule(MlaModule) "mla_context_module" "MLA prefill, block",
+    WideepContextMla(MlaModule) "wideep_context_mla" "MLA prefill, wide-EP block",
+    DsaContextModule(DsaContext) "dsa_context_module" "DSA prefill, block",
 }

@@ -3,6 +3,7 @@
 //! microseconds (`*_us`) per call.
 
 mod gemm;
+mod prefill;
 
 use super::csv::{Line, lines};
 use super::{Found, Row, TablesError};
@@ -28,10 +29,14 @@ struct Source {
 }
 
 // One line per operator.
-const SOURCES: &[Source] = &[Source {
-    operator: "gemm",
-    read: gemm::read,
-}];
+const SOURCES: &[Source] = &[
+    Source { operator: "gemm", read: gemm::read },
+    Source { operator: "context_attention", read: prefill::attention },
+    Source { operator: "context_mla", read: prefill::mla },
+    Source { operator: "mla_context_module", read: prefill::mla_module },
+    Source { operator: "wideep_context_mla", read: prefill::wideep_mla },
+    Source { operator: "dsa_context_module", read: prefill::dsa_module },
+];
 
 /// The systems' names and ours.
 const SYSTEMS: [(&str, &str); 11] = [
