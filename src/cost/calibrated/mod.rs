@@ -12,6 +12,7 @@
 //! [`Calibrations`] holds all we ship and all of a user's. Fitting lives in `calibrate`.
 
 mod asked;
+mod decode;
 mod fidelity;
 mod forest;
 mod gemm;
@@ -20,9 +21,11 @@ mod kernel;
 mod relatives;
 mod residuals;
 mod shape;
+mod split_kv;
 mod store;
 mod surface;
 
+pub use decode::Decode;
 pub use fidelity::{Calibrated, CalibratedOn, Explained, table_name};
 pub use forest::{Forest, ForestError, Tree, step_of};
 pub use gemm::{Gemm, GemmFormat};

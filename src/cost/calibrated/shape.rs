@@ -1,5 +1,6 @@
 //! Every family of kernels and a shape of any of them.
 
+use super::decode::Decode;
 use super::gemm::Gemm;
 use super::hardware::Hardware;
 use super::kernel::{Features, Kernel, Parameter, Parts};
@@ -100,4 +101,5 @@ macro_rules! families {
 // One line per family: its name, its shape, its word in files, its title.
 families! {
     Gemm(Gemm) "gemm" "GEMM",
+    Decode(Decode) "generation_attention" "Decode attention",
 }

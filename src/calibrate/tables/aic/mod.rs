@@ -2,6 +2,7 @@
 //! `<operator>.csv[.gz]` with a `gpu` column. Latencies are milliseconds (`latency_ms`) or
 //! microseconds (`*_us`) per call.
 
+mod decode;
 mod gemm;
 
 use super::csv::{Line, lines};
@@ -28,10 +29,10 @@ struct Source {
 }
 
 // One line per operator.
-const SOURCES: &[Source] = &[Source {
-    operator: "gemm",
-    read: gemm::read,
-}];
+const SOURCES: &[Source] = &[
+    Source { operator: "gemm", read: gemm::read },
+    Source { operator: "generation_attention", read: decode::read },
+];
 
 /// The systems' names and ours.
 const SYSTEMS: [(&str, &str); 11] = [
