@@ -12,6 +12,7 @@
 //! [`Calibrations`] holds all we ship and all of a user's. Fitting lives in `calibrate`.
 
 mod asked;
+mod decode;
 mod fidelity;
 mod forest;
 mod gemm;
@@ -21,9 +22,11 @@ mod prefill;
 mod relatives;
 mod residuals;
 mod shape;
+mod split_kv;
 mod store;
 mod surface;
 
+pub use decode::Decode;
 pub use fidelity::{Calibrated, CalibratedOn, Explained, table_name};
 pub use forest::{Forest, ForestError, Node, Tree, step_of};
 pub use gemm::{Call, Gemm, GemmFormat};

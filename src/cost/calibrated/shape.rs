@@ -1,5 +1,6 @@
 //! Every family of kernels and a shape of any of them.
 
+use super::decode::Decode;
 use super::gemm::Gemm;
 use super::hardware::Hardware;
 use super::kernel::{Features, Kernel, Parameter, Parts};
@@ -112,4 +113,5 @@ families! {
     MlaContextModule(MlaModule) "mla_context_module" "MLA prefill, block",
     WideepContextMla(MlaModule) "wideep_context_mla" "MLA prefill, wide-EP block",
     DsaContextModule(DsaContext) "dsa_context_module" "DSA prefill, block",
+    Decode(Decode) "generation_attention" "Decode attention",
 }

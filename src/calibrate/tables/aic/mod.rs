@@ -2,6 +2,7 @@
 //! `<operator>.csv[.gz]` with a `gpu` column. Latencies are milliseconds (`latency_ms`) or
 //! microseconds (`*_us`) per call.
 
+mod decode;
 mod gemm;
 mod prefill;
 
@@ -36,6 +37,7 @@ const SOURCES: &[Source] = &[
     Source { operator: "mla_context_module", read: prefill::mla_module },
     Source { operator: "wideep_context_mla", read: prefill::wideep_mla },
     Source { operator: "dsa_context_module", read: prefill::dsa_module },
+    Source { operator: "generation_attention", read: decode::read },
 ];
 
 /// The systems' names and ours.
