@@ -15,6 +15,8 @@ mod forest;
 mod gemm;
 mod hardware;
 mod kernel;
+mod load;
+mod moe;
 mod relatives;
 mod shape;
 mod store;
@@ -24,6 +26,8 @@ pub use forest::{Forest, ForestError, Tree, step_of};
 pub use gemm::{Gemm, GemmFormat};
 pub use hardware::Hardware;
 pub use kernel::{Features, Kernel, Parameter, Parts, hash, soft_max};
+pub use load::{Load, TILE_ROWS};
+pub use moe::{Moe, MoeFormat};
 pub use relatives::relatives;
 pub use shape::{Family, Shape};
 pub use store::{

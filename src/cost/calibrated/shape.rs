@@ -3,6 +3,7 @@
 use super::gemm::Gemm;
 use super::hardware::Hardware;
 use super::kernel::{Features, Kernel, Parameter, Parts};
+use super::moe::Moe;
 use serde::{Deserialize, Serialize};
 
 macro_rules! families {
@@ -100,4 +101,5 @@ macro_rules! families {
 // One line per family: its name, its shape, its word in files, its title.
 families! {
     Gemm(Gemm) "gemm" "GEMM",
+    Moe(Moe) "moe" "MoE",
 }

@@ -3,6 +3,7 @@
 //! microseconds (`*_us`) per call.
 
 mod gemm;
+mod moe;
 
 use super::csv::{Line, lines};
 use super::{Found, Row, TablesError};
@@ -28,7 +29,10 @@ struct Source {
 }
 
 // One line per operator.
-const SOURCES: &[Source] = &[Source { operator: "gemm", read: gemm::read }];
+const SOURCES: &[Source] = &[
+    Source { operator: "gemm", read: gemm::read },
+    Source { operator: "moe", read: moe::read },
+];
 
 /// The systems' names and ours.
 const SYSTEMS: [(&str, &str); 11] = [
