@@ -13,11 +13,13 @@
 mod fit;
 mod report;
 mod run;
+mod stand_in;
 mod tables;
 mod validate;
 
 pub use fit::{Fitted, SizeErrors, errors_of, fit_table};
 pub use report::report_text;
 pub use run::{CalibrateError, Outcome, Progress, calibrate, write};
+pub use stand_in::{StandIns, stand_ins};
 pub use tables::{Refused, Row, Table, TablesError, read_tables};
 pub use validate::{OperatorErrors, Validation, validate};

@@ -21,7 +21,11 @@ impl Boosting {
     /// As much as a table of so many rows carries and the family is given.
     pub(super) fn for_rows(rows: usize, family: Family) -> Self {
         let (trees, depth) = family.trees();
-        let mut own = Self { trees, depth, rate: 0.0 };
+        let mut own = Self {
+            trees,
+            depth,
+            rate: 0.0,
+        };
         while own.depth > 2 && rows < 40 << own.depth {
             own.depth -= 1;
         }
@@ -37,7 +41,8 @@ impl Boosting {
 pub(super) fn boost(features: &[&Features], residuals: &[f64], how: Boosting) -> Forest {
     let rows = features.len();
     let width = features.first().map_or(0, |own| own.values().len());
-    let columns: Vec<(Vec<u16>, Vec<u8>)> = (0..width).map(|index| binned(features, index)).collect();
+    let columns: Vec<(Vec<u16>, Vec<u8>)> =
+        (0..width).map(|index| binned(features, index)).collect();
     let mut left: Vec<f64> = residuals.iter().map(|r| r.clamp(-CLIP, CLIP)).collect();
     let mut grown: Vec<(Vec<(u8, u16)>, Vec<f64>)> = Vec::new();
     let mut cells = vec![0_u8; rows];
@@ -52,7 +57,10 @@ pub(super) fn boost(features: &[&Features], residuals: &[f64], how: Boosting) ->
             for (cell, own) in cells.iter_mut().zip(bins) {
                 *cell = *cell << 1 | u8::from(*own >= bin);
             }
-            splits.push((u8::try_from(feature).unwrap_or(u8::MAX), edges[usize::from(bin) - 1]));
+            splits.push((
+                u8::try_from(feature).unwrap_or(u8::MAX),
+                edges[usize::from(bin) - 1],
+            ));
         }
         if splits.is_empty() {
             break;
@@ -62,20 +70,40 @@ pub(super) fn boost(features: &[&Features], residuals: &[f64], how: Boosting) ->
             let sum = &mut sums[usize::from(*cell)];
             *sum = (sum.0 + residual, sum.1 + 1.0);
         }
-        let answers: Vec<f64> = sums.iter().map(|(sum, n)| how.rate * sum / (n + SHRINK)).collect();
+        let answers: Vec<f64> = sums
+            .iter()
+            .map(|(sum, n)| how.rate * sum / (n + SHRINK))
+            .collect();
         for (cell, residual) in cells.iter().zip(&mut left) {
             *residual -= answers[usize::from(*cell)];
         }
         grown.push((splits, answers));
     }
-    let largest = grown.iter().flat_map(|(_, answers)| answers).fold(0.0_f64, |most, own| most.max(own.abs()));
+    let largest = grown
+        .iter()
+        .flat_map(|(_, answers)| answers)
+        .fold(0.0_f64, |most, own| most.max(own.abs()));
     // As a file keeps it, so that what is fitted is what is read.
-    let scale = format!("{:.5e}", largest / 127.0).parse::<f64>().unwrap_or(0.0);
-    #[expect(clippy::cast_possible_truncation, reason = "rounded, and float casts saturate")]
-    let quantised = |answer: &f64| if scale > 0.0 { libm::round(answer / scale) as i8 } else { 0 };
+    let scale = format!("{:.5e}", largest / 127.0)
+        .parse::<f64>()
+        .unwrap_or(0.0);
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "rounded, and float casts saturate"
+    )]
+    let quantised = |answer: &f64| {
+        if scale > 0.0 {
+            libm::round(answer / scale) as i8
+        } else {
+            0
+        }
+    };
     let trees = grown
         .iter()
-        .map(|(splits, answers)| Tree { splits: splits.clone(), leaves: answers.iter().map(quantised).collect() })
+        .map(|(splits, answers)| Tree {
+            splits: splits.clone(),
+            leaves: answers.iter().map(quantised).collect(),
+        })
         .collect();
     Forest { scale, trees }
 }
@@ -92,9 +120,14 @@ fn binned(features: &[&Features], index: usize) -> (Vec<u16>, Vec<u8>) {
     distinct.dedup();
     let edges: Vec<u16> = if distinct.len() <= BINS {
         // Half way between neighbours.
-        distinct.windows(2).map(|pair| pair[0] + (pair[1] - pair[0]).div_ceil(2)).collect()
+        distinct
+            .windows(2)
+            .map(|pair| pair[0] + (pair[1] - pair[0]).div_ceil(2))
+            .collect()
     } else {
-        let mut edges: Vec<u16> = (1..BINS).map(|bin| sorted[bin * sorted.len() / BINS]).collect();
+        let mut edges: Vec<u16> = (1..BINS)
+            .map(|bin| sorted[bin * sorted.len() / BINS])
+            .collect();
         edges.dedup();
         edges.retain(|edge| *edge > sorted[0]);
         edges
@@ -107,7 +140,12 @@ fn binned(features: &[&Features], index: usize) -> (Vec<u16>, Vec<u8>) {
 }
 
 /// The question that lowers the squared error most, asked in every cell.
-fn best_split(columns: &[(Vec<u16>, Vec<u8>)], left: &[f64], cells: &[u8], count: usize) -> Option<(usize, u8)> {
+fn best_split(
+    columns: &[(Vec<u16>, Vec<u8>)],
+    left: &[f64],
+    cells: &[u8],
+    count: usize,
+) -> Option<(usize, u8)> {
     let mut best: Option<(f64, usize, u8)> = None;
     let mut sums = vec![(0.0_f64, 0.0_f64); count * BINS];
     for (feature, (edges, bins)) in columns.iter().enumerate() {
@@ -122,13 +160,16 @@ fn best_split(columns: &[(Vec<u16>, Vec<u8>)], left: &[f64], cells: &[u8], count
         }
         let mut gains = vec![0.0; edges.len() + 1];
         for cell in sums.chunks_exact(BINS) {
-            let (whole, rows) = cell.iter().fold((0.0, 0.0), |(s, n), own| (s + own.0, n + own.1));
+            let (whole, rows) = cell
+                .iter()
+                .fold((0.0, 0.0), |(s, n), own| (s + own.0, n + own.1));
             let (mut below, mut below_rows) = (0.0, 0.0);
             for bin in 1..=edges.len() {
                 below += cell[bin - 1].0;
                 below_rows += cell[bin - 1].1;
                 let (above, above_rows) = (whole - below, rows - below_rows);
-                gains[bin] += below * below / (below_rows + SHRINK) + above * above / (above_rows + SHRINK)
+                gains[bin] += below * below / (below_rows + SHRINK)
+                    + above * above / (above_rows + SHRINK)
                     - whole * whole / (rows + SHRINK);
             }
         }

@@ -47,7 +47,9 @@ fn start_at(family: &[Parameter], start: u64) -> Vec<f64> {
     family
         .iter()
         .map(|own| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             let unit = f64::from(u32::try_from(state >> 33).unwrap_or(0)) / f64::from(1_u32 << 31);
             let move_by = if start == 0 { 0.0 } else { 1.4 * (unit - 0.5) };
             (libm::log(own.start) + move_by).clamp(libm::log(own.low), libm::log(own.high))
@@ -58,19 +60,21 @@ fn start_at(family: &[Parameter], start: u64) -> Vec<f64> {
 fn residuals(samples: &[&Sample], hardware: &Hardware, at: &[f64], out: &mut Vec<f64>) {
     let parameters: Vec<f64> = at.iter().map(|log| libm::exp(*log)).collect();
     out.clear();
-    out.extend(samples.iter().map(|own| own.log - log_physics(&own.shape, hardware, &parameters)));
+    out.extend(
+        samples
+            .iter()
+            .map(|own| own.log - log_physics(&own.shape, hardware, &parameters)),
+    );
 }
 
 fn loss(residuals: &[f64]) -> f64 {
-    residuals.iter().map(|r| libm::sqrt(r * r + DELTA * DELTA)).sum()
+    residuals
+        .iter()
+        .map(|r| libm::sqrt(r * r + DELTA * DELTA))
+        .sum()
 }
 
-fn descend(
-    samples: &[&Sample],
-    hardware: &Hardware,
-    start: u64,
-    steps: usize,
-) -> (f64, Vec<f64>) {
+fn descend(samples: &[&Sample], hardware: &Hardware, start: u64, steps: usize) -> (f64, Vec<f64>) {
     let Some(first) = samples.first() else {
         return (f64::INFINITY, Vec::new());
     };
@@ -86,7 +90,11 @@ fn descend(
         for (index, column) in jacobian.iter_mut().enumerate() {
             const STEP: f64 = 1e-4;
             // Away from a bound.
-            let sign = if at[index] + STEP > libm::log(family[index].high) { -STEP } else { STEP };
+            let sign = if at[index] + STEP > libm::log(family[index].high) {
+                -STEP
+            } else {
+                STEP
+            };
             let mut near = at.clone();
             near[index] += sign;
             residuals(samples, hardware, &near, &mut moved);
@@ -94,16 +102,29 @@ fn descend(
                 *slot = (a - b) / sign;
             }
         }
-        let weights: Vec<f64> = now.iter().map(|r| 1.0 / libm::sqrt(r * r + DELTA * DELTA)).collect();
+        let weights: Vec<f64> = now
+            .iter()
+            .map(|r| 1.0 / libm::sqrt(r * r + DELTA * DELTA))
+            .collect();
         let mut normal = vec![vec![0.0; count]; count];
         let mut slope = vec![0.0; count];
         for i in 0..count {
             for j in 0..=i {
-                let sum: f64 = jacobian[i].iter().zip(&jacobian[j]).zip(&weights).map(|((a, b), w)| a * b * w).sum();
+                let sum: f64 = jacobian[i]
+                    .iter()
+                    .zip(&jacobian[j])
+                    .zip(&weights)
+                    .map(|((a, b), w)| a * b * w)
+                    .sum();
                 normal[i][j] = sum;
                 normal[j][i] = sum;
             }
-            slope[i] = jacobian[i].iter().zip(&now).zip(&weights).map(|((a, r), w)| -a * r * w).sum();
+            slope[i] = jacobian[i]
+                .iter()
+                .zip(&now)
+                .zip(&weights)
+                .map(|((a, r), w)| -a * r * w)
+                .sum();
         }
         let before = least;
         for _ in 0..6 {
@@ -115,7 +136,9 @@ fn descend(
                 .iter()
                 .zip(&step)
                 .zip(family)
-                .map(|((x, d), own)| (x + d.clamp(-1.0, 1.0)).clamp(libm::log(own.low), libm::log(own.high)))
+                .map(|((x, d), own)| {
+                    (x + d.clamp(-1.0, 1.0)).clamp(libm::log(own.low), libm::log(own.high))
+                })
                 .collect();
             residuals(samples, hardware, &trial, &mut moved);
             let tried = loss(&moved);

@@ -93,7 +93,12 @@ pub fn fit_table(table: &Table, hardware: &Hardware) -> Fitted {
         }
         // A table of one shape key cannot be held out from itself: then all of it decides.
         let own = if rest.is_empty() { &all } else { &rest };
-        let part = Model::fit(own, hardware, start, Boosting::for_rows(own.len(), table.id.family));
+        let part = Model::fit(
+            own,
+            hardware,
+            start,
+            Boosting::for_rows(own.len(), table.id.family),
+        );
         for (index, sample) in samples.iter().enumerate().filter(|(_, own)| held(own)) {
             (physics[index], whole[index]) = part.log(sample, hardware);
         }
@@ -105,7 +110,11 @@ pub fn fit_table(table: &Table, hardware: &Hardware) -> Fitted {
         physics: errors_of(&measured, &physics),
         by_size: errors::by_size(&sizes, &measured, &whole),
         numbers: model.parameters.len() + model.forest.size(),
-        predicted: measured.iter().zip(&whole).map(|(m, p)| (libm::exp(*m), libm::exp(*p))).collect(),
+        predicted: measured
+            .iter()
+            .zip(&whole)
+            .map(|(m, p)| (libm::exp(*m), libm::exp(*p)))
+            .collect(),
         surface: Surface {
             id: table.id.clone(),
             attributes: table.attributes.clone(),
@@ -113,6 +122,7 @@ pub fn fit_table(table: &Table, hardware: &Hardware) -> Fitted {
             forest: model.forest,
             range,
             held_out: errors_of(&measured, &whole),
+            residuals: None,
         },
     }
 }
@@ -125,10 +135,12 @@ fn fold_of(key: u64) -> u64 {
 fn range(samples: &[Sample], sizes: usize) -> Vec<(f64, f64)> {
     (0..sizes)
         .map(|size| {
-            samples.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), own| {
-                let value = own.features.values().get(size).copied().unwrap_or(0.0);
-                (low.min(value), high.max(value))
-            })
+            samples
+                .iter()
+                .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), own| {
+                    let value = own.features.values().get(size).copied().unwrap_or(0.0);
+                    (low.min(value), high.max(value))
+                })
         })
         .map(|(low, high)| if low <= high { (low, high) } else { (0.0, 0.0) })
         .collect()

@@ -65,7 +65,11 @@ pub enum ForestError {
 
 /// A feature's value in threshold steps.
 #[must_use]
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "float casts saturate"
+)]
 pub fn step_of(value: f64) -> u16 {
     ((value - LOW) * STEPS) as u16
 }
@@ -95,7 +99,10 @@ impl Forest {
     /// Bytes it takes unencoded.
     #[must_use]
     pub fn size(&self) -> usize {
-        self.trees.iter().map(|tree| 1 + 3 * tree.splits.len() + tree.leaves.len()).sum()
+        self.trees
+            .iter()
+            .map(|tree| 1 + 3 * tree.splits.len() + tree.leaves.len())
+            .sum()
     }
 
     /// As text.
@@ -131,7 +138,12 @@ impl Forest {
                 return Err(ForestError::TooMany);
             }
             if depth > DEEPEST {
-                return Err(ForestError::TooLarge { tree, what: "depth", value: depth, most: DEEPEST });
+                return Err(ForestError::TooLarge {
+                    tree,
+                    what: "depth",
+                    value: depth,
+                    most: DEEPEST,
+                });
             }
             let (questions, answers) = (3 * depth, 1_usize << depth);
             if after.len() < questions + answers {
@@ -152,7 +164,10 @@ impl Forest {
                 }
                 splits.push((feature, u16::from_le_bytes([low, high])));
             }
-            let leaves = answers.iter().map(|byte| i8::from_le_bytes([*byte])).collect();
+            let leaves = answers
+                .iter()
+                .map(|byte| i8::from_le_bytes([*byte]))
+                .collect();
             trees.push(Tree { splits, leaves });
             rest = after;
         }

@@ -90,11 +90,35 @@ const fn share(name: &'static str, about: &'static str, start: f64) -> Parameter
 
 impl Kernel for Gemm {
     const PARAMETERS: &'static [Parameter] = &[
-        Parameter { name: "launch_us", about: "launch and drain", start: 2.5, low: 0.3, high: 80.0 },
+        Parameter {
+            name: "launch_us",
+            about: "launch and drain",
+            start: 2.5,
+            low: 0.3,
+            high: 80.0,
+        },
         share("bandwidth", "share of memory bandwidth reached", 0.75),
-        Parameter { name: "prologue_us", about: "filling and emptying a tile's pipeline", start: 0.5, low: 0.01, high: 10.0 },
-        Parameter { name: "reduce", about: "traffic of summing slices of k, times its bytes", start: 1.0, low: 0.01, high: 20.0 },
-        Parameter { name: "occupancy", about: "exponent of the share of SMs busy in the bandwidth reached", start: 0.3, low: 0.01, high: 1.0 },
+        Parameter {
+            name: "prologue_us",
+            about: "filling and emptying a tile's pipeline",
+            start: 0.5,
+            low: 0.01,
+            high: 10.0,
+        },
+        Parameter {
+            name: "reduce",
+            about: "traffic of summing slices of k, times its bytes",
+            start: 1.0,
+            low: 0.01,
+            high: 20.0,
+        },
+        Parameter {
+            name: "occupancy",
+            about: "exponent of the share of SMs busy in the bandwidth reached",
+            start: 0.3,
+            low: 0.01,
+            high: 1.0,
+        },
         share("tile_64x64", "share of an SM's peak", 0.4),
         share("tile_64x128", "share of an SM's peak", 0.5),
         share("tile_64x256", "share of an SM's peak", 0.5),
@@ -104,33 +128,66 @@ impl Kernel for Gemm {
         share("tile_256x128", "share of an SM's peak", 0.7),
     ];
     const FEATURES: &'static [&'static str] = &[
-        "m", "n", "k", "work", "bytes", "fill_64", "tiles_64x128", "tiles_128x128", "waves_128x128", "tail_128x128",
-        "waves_128x256", "tail_128x256", "waves_64x64", "tail_64x64", "n mod 256", "k mod 256", "m mod 64",
+        "m",
+        "n",
+        "k",
+        "work",
+        "bytes",
+        "fill_64",
+        "tiles_64x128",
+        "tiles_128x128",
+        "waves_128x128",
+        "tail_128x128",
+        "waves_128x256",
+        "tail_128x256",
+        "waves_64x64",
+        "tail_64x64",
+        "n mod 256",
+        "k mod 256",
+        "m mod 64",
     ];
     const SIZES: usize = 3;
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
-        let &[launch, bandwidth, prologue, reduce, occupancy, ref shares @ ..] = p else {
+        let &[
+            launch,
+            bandwidth,
+            prologue,
+            reduce,
+            occupancy,
+            ref shares @ ..,
+        ] = p
+        else {
             return Parts::default();
         };
         let Self { m, n, k, format } = *self;
         let peak = format.peak(hardware) / hardware.sms;
         let (weight, activation) = format.bytes();
         let bytes = n * k * weight + m * (k * activation + 2.0 * n);
-        let mut best = Parts { seconds: f64::INFINITY, ..Parts::default() };
+        let mut best = Parts {
+            seconds: f64::INFINITY,
+            ..Parts::default()
+        };
         for (&(rows, columns), &share) in TILES.iter().zip(shares) {
             let tiles = libm::ceil(m / rows) * libm::ceil(n / columns);
             for slices in SLICES {
                 let ctas = tiles * slices;
                 let waves = libm::ceil(ctas / hardware.sms);
-                let tile = 2.0 * rows * columns * libm::ceil(k / slices / 64.0) * 64.0 / (peak * share);
+                let tile =
+                    2.0 * rows * columns * libm::ceil(k / slices / 64.0) * 64.0 / (peak * share);
                 let summing = (slices - 1.0) * m * n * 8.0 * reduce / hardware.bandwidth;
                 let compute = waves * (tile + prologue * 1e-6) + summing;
                 let busy = (ctas / hardware.sms).min(1.0);
                 let memory = bytes / (hardware.bandwidth * bandwidth * libm::pow(busy, occupancy));
                 let seconds = soft_max(compute, memory) + launch * 1e-6;
                 if seconds < best.seconds {
-                    best = Parts { compute, memory, link: 0.0, launch: launch * 1e-6, seconds };
+                    best = Parts {
+                        compute,
+                        memory,
+                        link: 0.0,
+                        launch: launch * 1e-6,
+                        seconds,
+                    };
                 }
             }
         }

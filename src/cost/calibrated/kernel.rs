@@ -139,8 +139,10 @@ pub trait Kernel {
 /// FNV-1a of some numbers: keys and content hashes that are the same everywhere.
 #[must_use]
 pub fn hash(parts: &[u64]) -> u64 {
-    parts.iter().flat_map(|part| part.to_le_bytes()).fold(
-        0xcbf2_9ce4_8422_2325,
-        |state, byte| (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3),
-    )
+    parts
+        .iter()
+        .flat_map(|part| part.to_le_bytes())
+        .fold(0xcbf2_9ce4_8422_2325, |state, byte| {
+            (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        })
 }

@@ -11,6 +11,8 @@
 //! A [`Surface`] is both for one table of measurements: GPU × engine × version × precision × kernel.
 //! [`Calibrations`] holds all we ship and all of a user's. Fitting lives in `calibrate`.
 
+mod asked;
+mod fidelity;
 mod forest;
 mod gemm;
 mod hardware;
@@ -18,10 +20,12 @@ mod kernel;
 mod load;
 mod moe;
 mod relatives;
+mod residuals;
 mod shape;
 mod store;
 mod surface;
 
+pub use fidelity::{Calibrated, CalibratedOn, Explained, table_name};
 pub use forest::{Forest, ForestError, Tree, step_of};
 pub use gemm::{Gemm, GemmFormat};
 pub use hardware::Hardware;
@@ -29,9 +33,11 @@ pub use kernel::{Features, Kernel, Parameter, Parts, hash, soft_max};
 pub use load::{Load, TILE_ROWS};
 pub use moe::{Moe, MoeFormat};
 pub use relatives::relatives;
+pub use residuals::Residuals;
 pub use shape::{Family, Shape};
 pub use store::{
-    CalibrationError, CalibrationFile, Calibrations, KIND, Match, SurfaceRow, VERSION, Wanted,
+    CalibrationError, CalibrationFile, Calibrations, KIND, Match, StandIn, SurfaceRow, VERSION,
+    Wanted,
 };
 pub use surface::{Attributes, Errors, Estimate, Surface, TableId};
 

@@ -5,8 +5,14 @@ fn a_forest_survives_its_text() {
     let forest = Forest {
         scale: 0.01,
         trees: vec![
-            Tree { splits: vec![(0, 9000), (2, 12)], leaves: vec![-127, 3, 0, 127] },
-            Tree { splits: Vec::new(), leaves: vec![5] },
+            Tree {
+                splits: vec![(0, 9000), (2, 12)],
+                leaves: vec![-127, 3, 0, 127],
+            },
+            Tree {
+                splits: Vec::new(),
+                leaves: vec![5],
+            },
         ],
     };
     let back = Forest::decode(&forest.encode(), 0.01, 3).unwrap();

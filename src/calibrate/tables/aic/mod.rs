@@ -50,9 +50,18 @@ const SYSTEMS: [(&str, &str); 11] = [
 ];
 
 fn gpu_of(system: &str, catalog: &Catalog) -> Result<GpuId, String> {
-    let known = SYSTEMS.iter().find(|(own, _)| *own == system).map_or(system, |(_, ours)| ours);
-    let id: GpuId = known.parse().map_err(|_| format!("unknown GPU {system:?}"))?;
-    if catalog.gpu(&id).is_some() { Ok(id) } else { Err(format!("unknown GPU {system:?}")) }
+    let known = SYSTEMS
+        .iter()
+        .find(|(own, _)| *own == system)
+        .map_or(system, |(_, ours)| ours);
+    let id: GpuId = known
+        .parse()
+        .map_err(|_| format!("unknown GPU {system:?}"))?;
+    if catalog.gpu(&id).is_some() {
+        Ok(id)
+    } else {
+        Err(format!("unknown GPU {system:?}"))
+    }
 }
 
 /// Operators of the layout by a family of ours, for reports.
@@ -75,7 +84,9 @@ pub(super) fn read(dir: &Path, catalog: &Catalog, found: &mut Found) -> Result<(
         for entry in entries.filter_map(Result::ok).take(1000) {
             let path = entry.path();
             let name = entry.file_name().to_string_lossy().into_owned();
-            let system = name.strip_suffix(".csv.gz").or_else(|| name.strip_suffix(".csv"));
+            let system = name
+                .strip_suffix(".csv.gz")
+                .or_else(|| name.strip_suffix(".csv"));
             if let (true, Some(system)) = (path.is_file(), system) {
                 files.push((path, Some(system.to_owned()), source));
             }
@@ -114,7 +125,14 @@ fn file(
                     precision: entry.precision,
                     kernel: line.text("kernel_source").to_owned(),
                 };
-                found.add(id, entry.attributes, Row { shape: entry.shape, seconds: entry.seconds });
+                found.add(
+                    id,
+                    entry.attributes,
+                    Row {
+                        shape: entry.shape,
+                        seconds: entry.seconds,
+                    },
+                );
             }
             Err(why) => found.refuse(&place, number, why),
         }
