@@ -2,6 +2,7 @@
 
 mod aic;
 mod csv;
+mod routing;
 
 use crate::catalog::Catalog;
 use crate::cost::calibrated::{Attributes, Shape, TableId};

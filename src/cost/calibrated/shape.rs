@@ -5,6 +5,7 @@ use super::gemm::Gemm;
 use super::hardware::Hardware;
 use super::kernel::{Features, Kernel, Parameter, Parts};
 use super::prefill::{ContextAttention, DsaContext, MlaContext, MlaModule};
+use super::moe::Moe;
 use serde::{Deserialize, Serialize};
 
 macro_rules! families {
@@ -114,4 +115,5 @@ families! {
     WideepContextMla(MlaModule) "wideep_context_mla" "MLA prefill, wide-EP block",
     DsaContextModule(DsaContext) "dsa_context_module" "DSA prefill, block",
     Decode(Decode) "generation_attention" "Decode attention",
+    Moe(Moe) "moe" "MoE",
 }

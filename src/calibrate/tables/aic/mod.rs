@@ -5,6 +5,7 @@
 mod decode;
 mod gemm;
 mod prefill;
+mod moe;
 
 use super::csv::{Line, lines};
 use super::{Found, Row, TablesError};
@@ -38,6 +39,7 @@ const SOURCES: &[Source] = &[
     Source { operator: "wideep_context_mla", read: prefill::wideep_mla },
     Source { operator: "dsa_context_module", read: prefill::dsa_module },
     Source { operator: "generation_attention", read: decode::read },
+    Source { operator: "moe", read: moe::read },
 ];
 
 /// The systems' names and ours.
