@@ -5,6 +5,7 @@ mod boost;
 mod errors;
 mod least_squares;
 
+pub(super) use errors::by_size;
 pub use errors::{SizeErrors, errors_of};
 
 use super::tables::{Row, Table};

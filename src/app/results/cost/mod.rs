@@ -1,7 +1,6 @@
 //! The cost page: what decoding costs at the very least, for the design's model and GPUs beside
 //! others. Computed anew when something it depends on changes, which takes microseconds.
 
-mod numbers;
 mod pages;
 mod settings;
 mod working;
