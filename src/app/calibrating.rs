@@ -191,14 +191,19 @@ impl App {
             match message {
                 CalibrationMessage::Prices(choice, read) => self.priced(choice, read),
                 CalibrationMessage::Compared(dir, Ok(comparison)) => {
-                    let compared = Compared::new(&dir, "calibrations in use", (*comparison).clone());
+                    let compared =
+                        Compared::new(&dir, "calibrations in use", (*comparison).clone());
                     self.calibrating.compared = Some(Arc::new(compared));
                     self.view.results.calibration.show_comparison();
                 }
                 CalibrationMessage::Fitted(dir, Ok(refit)) => {
                     let fit = Fit {
                         before: Compared::new(&dir, "before", refit.before.clone()),
-                        after: Compared::new(&dir, "held-out shapes of the new fit", refit.after.clone()),
+                        after: Compared::new(
+                            &dir,
+                            "held-out shapes of the new fit",
+                            refit.after.clone(),
+                        ),
                         refit,
                     };
                     self.calibrating.fit = Some(Arc::new(fit));
@@ -206,10 +211,20 @@ impl App {
                 }
                 CalibrationMessage::Kept(dir, Ok(files)) => self.kept_fit(&dir, files.len()),
                 CalibrationMessage::Compared(dir, Err(cause)) => {
-                    self.fail("Can't compare with these tables", dir, cause, Purpose::Compare);
+                    self.fail(
+                        "Can't compare with these tables",
+                        dir,
+                        cause,
+                        Purpose::Compare,
+                    );
                 }
                 CalibrationMessage::Fitted(dir, Err(cause)) => {
-                    self.fail("Can't calibrate from these tables", dir, cause, Purpose::Calibrate);
+                    self.fail(
+                        "Can't calibrate from these tables",
+                        dir,
+                        cause,
+                        Purpose::Calibrate,
+                    );
                 }
                 CalibrationMessage::Kept(_, Err(cause)) => {
                     let words = format!("The calibration is not kept: {cause}");

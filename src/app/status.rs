@@ -11,9 +11,7 @@ use super::widgets::hint;
 use crate::jobs::FidelityChoice;
 use crate::report::{band_text, capital, fidelity_name, origins_text};
 use crate::sim::Provenance;
-use eframe::egui::{
-    self, Align, Button, Layout, Popup, PopupCloseBehavior, RichText, Ui, vec2,
-};
+use eframe::egui::{self, Align, Button, Layout, Popup, PopupCloseBehavior, RichText, Ui, vec2};
 
 impl App {
     pub(super) fn status_ui(
@@ -74,7 +72,9 @@ fn fidelity_ui(ui: &mut Ui, theme: &Theme, shown: &Shown<'_>, queue: &mut Vec<Ac
         Some(from) => format!("{name}, {}", band_text(from.band)),
         None => name,
     };
-    let text = RichText::new(format!("{words}  ")).small().color(theme.text);
+    let text = RichText::new(format!("{words}      "))
+        .small()
+        .color(theme.text);
     let button = ui.add(Button::new(text).frame_when_inactive(false).small());
     arrow(ui, theme, &button);
     let spoken = format!("Fidelity: {words}");
@@ -85,7 +85,9 @@ fn fidelity_ui(ui: &mut Ui, theme: &Theme, shown: &Shown<'_>, queue: &mut Vec<Ac
     button.on_hover_ui(|ui| about_ui(ui, theme, from));
     if let Some(progress) = own.prices_progress().filter(|_| own.loading.is_some()) {
         let cancel = ui.add(Button::new(RichText::new("Cancel").small()).small());
-        cancel.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, "Cancel reading prices"));
+        cancel.widget_info(|| {
+            egui::WidgetInfo::labeled(egui::Role::Button, true, "Cancel reading prices")
+        });
         if cancel.clicked() {
             queue.push(Action::Calibration(CalibrationTask::CancelPrices));
         }
@@ -123,7 +125,11 @@ fn choices_ui(ui: &mut Ui, theme: &Theme, own: &Calibrating, queue: &mut Vec<Act
         }
         ui.close();
     }
-    indented(ui, theme, "Your own profile, interpolated; calibrated where it has nothing");
+    indented(
+        ui,
+        theme,
+        "Your own profile, interpolated; calibrated where it has nothing",
+    );
     if let Some(dir) = &own.profile {
         indented(ui, theme, &dir.display().to_string());
         ui.horizontal(|ui| {
@@ -156,7 +162,10 @@ fn about_ui(ui: &mut Ui, theme: &Theme, from: Option<&Provenance>) {
         return;
     };
     ui.label(format!("{}.", capital(&origins_text(&from.origins))));
-    let band = format!("Step times {}, if all parts are off the same way.", band_text(from.band));
+    let band = format!(
+        "Step times {}, if all parts are off the same way.",
+        band_text(from.band)
+    );
     hint(ui, theme, band);
     let shares: Vec<String> = from
         .time_shares

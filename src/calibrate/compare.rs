@@ -73,8 +73,11 @@ impl Comparison {
     /// Tables that were predicted, the largest median error first.
     #[must_use]
     pub fn worst(&self) -> Vec<&TableErrors> {
-        let mut tables: Vec<&TableErrors> =
-            self.tables.iter().filter(|own| own.near.is_some()).collect();
+        let mut tables: Vec<&TableErrors> = self
+            .tables
+            .iter()
+            .filter(|own| own.near.is_some())
+            .collect();
         tables.sort_by(|a, b| {
             let by_error = b.errors.median.total_cmp(&a.errors.median);
             by_error.then_with(|| a.id.cmp(&b.id))

@@ -232,16 +232,18 @@ impl Worker {
             }
             CalibrationWork::Keep { refit, dir } => {
                 self.shared.enter(WRITING);
-                let kept = self.guarded(|| {
-                    write_over(&refit.outcome, dir).map_err(|error| error.to_string())
-                });
+                let kept = self
+                    .guarded(|| write_over(&refit.outcome, dir).map_err(|error| error.to_string()));
                 CalibrationMessage::Kept(dir.clone(), kept)
             }
         }
     }
 
     /// On threads of its own: fits that take minutes must not hold up the runs of a curve.
-    fn guarded<T: Send>(&self, job: impl FnOnce() -> Result<T, String> + Send) -> Result<T, String> {
+    fn guarded<T: Send>(
+        &self,
+        job: impl FnOnce() -> Result<T, String> + Send,
+    ) -> Result<T, String> {
         let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads((cores - 1).max(1))

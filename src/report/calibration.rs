@@ -7,7 +7,6 @@ use super::palette::{self, SOFT_INK};
 use super::table::{Cell, Column, Table};
 use crate::calibrate::{Comparison, FamilyErrors};
 use crate::cost::calibrated::TableId;
-use crate::units::real;
 
 /// Most families shown apart; the rest go together.
 const APART: usize = 5;
@@ -103,7 +102,10 @@ fn apart(families: &[FamilyErrors]) -> Vec<(String, Vec<&FamilyErrors>)> {
         Vec::new()
     };
     let title = |own: &FamilyErrors| capital(own.family.title());
-    let mut shown: Vec<_> = sorted.into_iter().map(|own| (title(own), vec![own])).collect();
+    let mut shown: Vec<_> = sorted
+        .into_iter()
+        .map(|own| (title(own), vec![own]))
+        .collect();
     if !rest.is_empty() {
         shown.push(("Others".to_owned(), rest));
     }
@@ -168,7 +170,11 @@ pub fn error_by_size_figure(title: &str, comparison: &Comparison) -> Option<Figu
             Panel::new(Axis::linear(label, "%"), series)
         })
         .into();
-    let mut figure = Figure::new(title, Axis::log10("Size from", "tokens, sequences, bytes"), panels);
+    let mut figure = Figure::new(
+        title,
+        Axis::log10("Size from", "tokens, sequences, bytes"),
+        panels,
+    );
     figure.footnote = vec![remark(comparison, usize::MAX)];
     Some(figure)
 }
@@ -225,11 +231,18 @@ pub fn errors_table(comparison: &Comparison) -> Result<Table, ReportError> {
 }
 
 fn id_columns<const N: usize>(more: [(&str, &str); N]) -> Vec<Column> {
-    ["operator", "gpu", "engine", "version", "precision", "kernel"]
-        .into_iter()
-        .map(|name| Column::new(name, ""))
-        .chain(more.map(|(name, unit)| Column::new(name, unit)))
-        .collect()
+    [
+        "operator",
+        "gpu",
+        "engine",
+        "version",
+        "precision",
+        "kernel",
+    ]
+    .into_iter()
+    .map(|name| Column::new(name, ""))
+    .chain(more.map(|(name, unit)| Column::new(name, unit)))
+    .collect()
 }
 
 fn id_cells(id: &TableId) -> Vec<Cell> {

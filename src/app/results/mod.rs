@@ -191,7 +191,10 @@ impl<'a> Shown<'a> {
     fn summary(&self) -> Option<&'a Summary> {
         let viewed = |line: &&Line<'_>| line.design.id == self.inspected.design.id;
         let first = self.lines.iter().find(viewed);
-        let point = first.into_iter().chain(&self.lines).find_map(|l| l.points.last());
+        let point = first
+            .into_iter()
+            .chain(&self.lines)
+            .find_map(|l| l.points.last());
         point.map(|point| &*point.summary)
     }
 

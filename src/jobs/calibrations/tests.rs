@@ -63,7 +63,11 @@ fn a_fit_is_kept_beside_earlier_ones_and_then_predicts_its_own_tables() {
         assert_eq!(refit.before.tables[0].near, None, "nothing was known of it");
         assert_eq!(refit.after.tables[0].rows, 60);
         assert_eq!(refit.after.tables[0].pairs.len(), 60);
-        assert!(refit.after.overall.median < 0.1, "{:?}", refit.after.overall);
+        assert!(
+            refit.after.overall.median < 0.1,
+            "{:?}",
+            refit.after.overall
+        );
         let refused: usize = refit.after.refused.iter().map(|own| own.rows).sum();
         assert_eq!(refused, 1, "a negative time is no measurement");
         runner.start(CalibrationWork::Keep {
@@ -80,9 +84,14 @@ fn a_fit_is_kept_beside_earlier_ones_and_then_predicts_its_own_tables() {
     let all = Arc::new(Calibrations::load(Some(&presets)).unwrap());
     let mine = |engine: &str| {
         let own = all.surfaces().iter();
-        own.filter(|own| own.id.engine == engine && own.id.version == "1.2.3").count()
+        own.filter(|own| own.id.engine == engine && own.id.version == "1.2.3")
+            .count()
     };
-    assert_eq!((mine("vllm"), mine("sglang")), (1, 1), "the first one stayed");
+    assert_eq!(
+        (mine("vllm"), mine("sglang")),
+        (1, 1),
+        "the first one stayed"
+    );
     let shipped = Calibrations::load(None).unwrap().surfaces().len();
     assert_eq!(all.surfaces().len(), shipped + 2, "and so did all of ours");
 

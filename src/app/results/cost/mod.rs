@@ -290,7 +290,7 @@ impl Answer {
 }
 
 /// The GPU types drawn, in the order of their groups.
-fn own_gpus(design: &Design, catalog: &Catalog) -> Vec<GpuId> {
+pub(super) fn own_gpus(design: &Design, catalog: &Catalog) -> Vec<GpuId> {
     let mut gpus: Vec<GpuId> = Vec::new();
     for group in &design.cluster.groups {
         let gpu = match &group.kind {
