@@ -230,11 +230,22 @@ impl App {
     /// # Errors
     /// An embedded preset is broken.
     pub fn for_test(ctx: &egui::Context, project: Project) -> Result<Self, AppError> {
-        let options = AppOptions {
-            project: Some((None, project)),
-            ..AppOptions::default()
-        };
-        let mut app = Self::new(ctx, options, load_presets(None)?);
+        Self::for_test_with(
+            ctx,
+            AppOptions {
+                project: Some((None, project)),
+                ..AppOptions::default()
+            },
+        )
+    }
+
+    /// The same with folders of its own.
+    ///
+    /// # Errors
+    /// A preset is broken.
+    pub fn for_test_with(ctx: &egui::Context, options: AppOptions) -> Result<Self, AppError> {
+        let presets = load_presets(options.user_presets.as_deref())?;
+        let mut app = Self::new(ctx, options, presets);
         app.files.without_dialogs();
         Ok(app)
     }

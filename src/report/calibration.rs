@@ -125,13 +125,13 @@ pub fn capital(words: &str) -> String {
 fn remark(comparison: &Comparison, points: usize) -> String {
     let all = &comparison.overall;
     let shown = if points < all.rows {
-        format!("{points} of {} rows shown", all.rows)
+        format!("{points} of {} shown", counted(all.rows, "row"))
     } else {
-        format!("{} rows", all.rows)
+        counted(all.rows, "row")
     };
     format!(
-        "{shown} of {} tables · median error {}, p95 {}, bias {}",
-        comparison.tables.len(),
+        "{shown} of {} · median error {}, p95 {}, bias {}",
+        counted(comparison.tables.len(), "table"),
         error_text(all.median),
         error_text(all.p95),
         error_text(all.bias)
@@ -254,6 +254,13 @@ fn id_cells(id: &TableId) -> Vec<Cell> {
         id.precision.clone().into(),
         id.kernel.clone().into(),
     ]
+}
+
+/// A count and its noun: `1 table`, `2 tables`.
+#[must_use]
+pub fn counted(count: usize, noun: &str) -> String {
+    let end = if count == 1 { "" } else { "s" };
+    format!("{} {noun}{end}", count_text(count))
 }
 
 /// Rows with thousands apart: `14 203`.

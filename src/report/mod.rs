@@ -35,7 +35,7 @@ mod write;
 mod tests;
 
 pub use calibration::{
-    capital, count_text, error_by_size_figure, error_text, errors_table, parity_figure, parity_table,
+    capital, count_text, counted, error_by_size_figure, error_text, errors_table, parity_figure, parity_table,
     table_words,
 };
 pub use error::ReportError;

@@ -6,7 +6,7 @@ use crate::app::style;
 use crate::app::theme::{RADIUS, Theme, space};
 use crate::app::widgets::hint;
 use crate::cost::calibrated::{Family, Match, Parameter, Surface};
-use crate::report::{capital, count_text, error_text};
+use crate::report::{capital, count_text, counted, error_text};
 use eframe::egui::{
     self, Align, Button, Grid, Label, Layout, RichText, ScrollArea, Sense, Stroke, StrokeKind, Ui,
     UiBuilder,
@@ -118,8 +118,8 @@ fn row_ui(ui: &mut Ui, theme: &Theme, surface: &Surface, near: Match, on: bool) 
                 ui.add(Label::new(name.color(theme.text)).truncate());
                 let errors = &surface.held_out;
                 let numbers = format!(
-                    "{} rows · median {} · p95 {} · bias {} · {} numbers",
-                    count_text(errors.rows),
+                    "{} · median {} · p95 {} · bias {} · {} numbers",
+                    counted(errors.rows, "row"),
                     error_text(errors.median),
                     error_text(errors.p95),
                     error_text(errors.bias),

@@ -8,7 +8,7 @@ use crate::app::theme::{Theme, space, text};
 use crate::app::widgets::hint;
 use crate::cost::calibrated::Family;
 use crate::report::palette::{self, Tone};
-use crate::report::{capital, count_text, error_text};
+use crate::report::{capital, counted, error_text};
 use eframe::egui::{
     self, Align2, Color32, FontId, Painter, Pos2, Rect, RichText, ScrollArea, Sense, Stroke,
     StrokeKind, Ui, WidgetInfo, pos2, vec2,
@@ -104,7 +104,9 @@ fn cells_ui(
                 engine: column.engine.clone(),
             };
             let on = view.cell.as_ref() == Some(&cell);
-            let id = ui.scope_id().with((family.word(), &column.gpu, &column.engine));
+            let id = ui
+                .scope_id()
+                .with((family.word(), &column.gpu, &column.engine));
             let hit = rect.intersect(painter.clip_rect());
             let response = ui.interact(hit, id, Sense::click());
             paint(&painter, theme, rect, cover, on, response.hovered());
@@ -311,7 +313,7 @@ fn legend_ui(ui: &mut Ui, theme: &Theme, view: &mut CalibrationView, map: &Cover
             view.all_gpus = all;
         }
         ui.add_space(space::M);
-        let words = format!("{} tables of {} GPUs", count_text(map.tables), map.gpus);
+        let words = format!("{} of {}", counted(map.tables, "table"), counted(map.gpus, "GPU"));
         ui.label(small(words));
     });
 }
@@ -362,7 +364,6 @@ fn tip_ui(ui: &mut Ui, theme: &Theme, family: Family, column: &Column, cover: &C
             versions,
             precisions,
         } => {
-            let noun = if *tables == 1 { "table" } else { "tables" };
             ui.label(format!(
                 "Median error {}, p95 {}",
                 error_text(*median),
@@ -371,7 +372,7 @@ fn tip_ui(ui: &mut Ui, theme: &Theme, family: Family, column: &Column, cover: &C
             hint(
                 ui,
                 theme,
-                format!("{tables} {noun}, {} rows", count_text(*rows)),
+                format!("{}, {}", counted(*tables, "table"), counted(*rows, "row")),
             );
             hint(ui, theme, format!("Versions {}", listed(versions)));
             hint(ui, theme, format!("Precisions {}", listed(precisions)));

@@ -12,7 +12,7 @@ use crate::app::style;
 use crate::app::theme::{Theme, space};
 use crate::calibrate::{Comparison, TableErrors};
 use crate::cost::calibrated::{Errors, Match, TableId};
-use crate::report::{capital, count_text, error_text};
+use crate::report::{capital, count_text, counted, error_text};
 use eframe::egui::{self, Align, Label, Layout, RichText, Ui, vec2};
 
 /// Most tables listed.
@@ -199,9 +199,9 @@ fn place(compared: &Compared) -> String {
 fn summed(comparison: &Comparison) -> String {
     let all = &comparison.overall;
     format!(
-        "{} rows of {} tables: median error {}, p95 {}, bias {}",
-        count_text(all.rows),
-        comparison.tables.len(),
+        "{} of {}: median error {}, p95 {}, bias {}",
+        counted(all.rows, "row"),
+        counted(comparison.tables.len(), "table"),
         error_text(all.median),
         error_text(all.p95),
         error_text(all.bias)
@@ -392,10 +392,10 @@ fn answer_ui(ui: &mut Ui, theme: &Theme, own: &Calibrating, fit: &Fit, actions: 
                 };
                 ui.label(RichText::new(words).family(style::medium()).color(theme.text));
                 let rest = format!(
-                    "p95 {} → {} · {} tables of {}",
+                    "p95 {} → {} · {} of {}",
                     if before.rows == 0 { "–".to_owned() } else { error_text(before.p95) },
                     error_text(after.p95),
-                    fit.after.comparison.tables.len(),
+                    counted(fit.after.comparison.tables.len(), "table"),
                     place(&fit.after)
                 );
                 let rest = RichText::new(rest).small().color(theme.text_muted);
