@@ -162,9 +162,14 @@ fn heads(
     for (index, (column, x)) in map.columns.iter().zip(xs).enumerate() {
         let x = origin.x + label + x;
         if index == 0 || map.columns[index - 1].gpu != column.gpu {
-            let at = pos2(x + 1.0, top.top() + 9.0);
-            let name = short_gpu(&column.gpu_name);
-            columns.text(at, Align2::LEFT_CENTER, name, medium.clone(), theme.text);
+            let own = map.columns[index..]
+                .iter()
+                .take_while(|own| own.gpu == column.gpu);
+            #[expect(clippy::cast_precision_loss, reason = "a few")]
+            let width = (own.count() as f32 * CELL.x).max(NAME);
+            let galley = fitted(&columns, &column.gpu_name, &medium, theme.text, width);
+            let at = pos2(x + 1.0, top.top() + 9.0 - galley.size().y / 2.0);
+            columns.galley(at, galley, theme.text);
         }
         let at = pos2(x + CELL.x / 2.0, top.top() + 25.0);
         let (short, _) = engine_words(&column.engine);
@@ -178,9 +183,17 @@ fn heads(
     }
 }
 
-/// A GPU's name without its maker.
-fn short_gpu(name: &str) -> &str {
-    name.strip_prefix("NVIDIA ").unwrap_or(name)
+/// One line, cut with an ellipsis where it is wider.
+fn fitted(
+    painter: &Painter,
+    words: &str,
+    font: &FontId,
+    ink: Color32,
+    width: f32,
+) -> std::sync::Arc<egui::Galley> {
+    let mut job = egui::text::LayoutJob::simple_singleline(words.to_owned(), font.clone(), ink);
+    job.wrap = egui::text::TextWrapping::truncate_at_width(width);
+    painter.layout_job(job)
 }
 
 fn tone(theme: &Theme, tone: Tone) -> Color32 {
@@ -281,19 +294,21 @@ fn legend_ui(ui: &mut Ui, theme: &Theme, view: &mut CalibrationView, map: &Cover
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing = vec2(4.0, 2.0);
         let small = |words: String| RichText::new(words).small().color(theme.text_muted);
-        ui.label(small("Median error on held-out shapes".to_owned()));
-        ui.add_space(space::XS);
-        let mut from = 0.0;
+        ui.label(small("Median error".to_owned())).on_hover_text(format!(
+            "Of each table on shapes its fit had not seen. {} of {}.",
+            counted(map.tables, "table"),
+            counted(map.gpus, "GPU")
+        ));
+        ui.add_space(2.0);
         for (upto, own) in palette::ERROR_SCALE {
             swatch(ui, |painter, rect| {
                 painter.rect_filled(rect, 3.0, tone(theme, own));
             });
             ui.label(small(if upto.is_finite() {
-                format!("≤ {:.0} %", upto * 100.0)
+                format!("to {:.0} %", upto * 100.0)
             } else {
-                format!("> {:.0} %", from * 100.0)
+                "more".to_owned()
             }));
-            from = upto;
             ui.add_space(2.0);
         }
         swatch(ui, |painter, rect| hatch(painter, rect, theme.link));
@@ -312,9 +327,6 @@ fn legend_ui(ui: &mut Ui, theme: &Theme, view: &mut CalibrationView, map: &Cover
         if ui.checkbox(&mut all, words).on_hover_text("GPUs without measurements of their own").changed() {
             view.all_gpus = all;
         }
-        ui.add_space(space::M);
-        let words = format!("{} of {}", counted(map.tables, "table"), counted(map.gpus, "GPU"));
-        ui.label(small(words));
     });
 }
 

@@ -27,10 +27,10 @@ fn head(words: &str, unit: &str, width: f32) -> Head {
 /// The columns that name a table.
 fn id_heads() -> Vec<Head> {
     vec![
-        head("Operator", "", 118.0),
+        head("Operator", "", 108.0),
         head("GPU", "", 84.0),
-        head("Engine", "version", 96.0),
-        head("Precision", "kernel", 118.0),
+        head("Engine", "version", 92.0),
+        head("Precision", "kernel", 112.0),
     ]
 }
 
@@ -75,11 +75,11 @@ fn error_entries(errors: &Errors) -> Vec<Entry> {
 
 fn error_heads() -> Vec<Head> {
     vec![
-        head("Rows", "", 52.0),
-        head("Median", "error", 52.0),
-        head("p90", "error", 48.0),
-        head("p95", "error", 48.0),
-        head("Bias", "median", 52.0),
+        head("Rows", "", 44.0),
+        head("Median", "error", 46.0),
+        head("p90", "error", 40.0),
+        head("p95", "error", 40.0),
+        head("Bias", "median", 44.0),
     ]
 }
 
@@ -95,7 +95,7 @@ pub(super) fn worst_ui(ui: &mut Ui, view: &mut CalibrationView, shown: &Shown<'_
         let Some(compared) = view.compared(own) else {
             return;
         };
-        heads.push(head("Predicted", "by", 132.0));
+        heads.push(head("Predicted", "by", 118.0));
         let missing = compared
             .comparison
             .tables
