@@ -22,10 +22,11 @@ impl Boosting {
     pub(super) fn for_rows(rows: usize, family: Family) -> Self {
         let (trees, depth) = family.trees();
         let mut own = Self { trees, depth, rate: 0.0 };
-        while own.depth > 2 && rows < 40 << own.depth {
+        let grain = family.grain();
+        while own.depth > 2 && rows < (grain * 5 / 3) << own.depth {
             own.depth -= 1;
         }
-        own.trees = own.trees.min(rows / 24);
+        own.trees = own.trees.min(rows / grain);
         #[expect(clippy::cast_precision_loss, reason = "a few hundred")]
         let trees = own.trees.max(1) as f64;
         own.rate = (10.0 / trees).clamp(0.05, 0.3);

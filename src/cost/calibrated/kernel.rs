@@ -121,6 +121,8 @@ pub trait Kernel {
     const SIZES: usize;
     /// Most trees of its forests and how deep they are: what the budget of bytes gives it.
     const TREES: (usize, usize) = (60, 5);
+    /// Fewest rows to a tree, and almost two to an answer. Timings that repeat well carry more.
+    const GRAIN: usize = 24;
 
     /// Time by the physics. `parameters` are as many as [`Self::PARAMETERS`]. Monotone: no more
     /// time for less work or for better hardware.

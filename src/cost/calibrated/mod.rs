@@ -11,6 +11,9 @@
 //! A [`Surface`] is both for one table of measurements: GPU × engine × version × precision × kernel.
 //! [`Calibrations`] holds all we ship and all of a user's. Fitting lives in `calibrate`.
 
+mod delta;
+mod exchange;
+mod expert_exchange;
 mod forest;
 mod gemm;
 mod hardware;
@@ -20,6 +23,9 @@ mod shape;
 mod store;
 mod surface;
 
+pub use delta::{DeltaChunks, DeltaConvolution, DeltaHeads, DeltaStep};
+pub use exchange::{Collective, EngineAllReduce, Exchange};
+pub use expert_exchange::{Deepep, DeepepLowLatency, NODES_OF_A_TOKEN, NvlinkExchange, Way, distinct};
 pub use forest::{Forest, ForestError, Tree, step_of};
 pub use gemm::{Gemm, GemmFormat};
 pub use hardware::Hardware;

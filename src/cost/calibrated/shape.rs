@@ -1,5 +1,8 @@
 //! Every family of kernels and a shape of any of them.
 
+use super::delta::{DeltaChunks, DeltaConvolution, DeltaStep};
+use super::exchange::{EngineAllReduce, Exchange};
+use super::expert_exchange::{Deepep, DeepepLowLatency, NvlinkExchange};
 use super::gemm::Gemm;
 use super::hardware::Hardware;
 use super::kernel::{Features, Kernel, Parameter, Parts};
@@ -46,6 +49,12 @@ macro_rules! families {
             #[must_use]
             pub const fn trees(self) -> (usize, usize) {
                 match self { $(Self::$family => <$shape as Kernel>::TREES,)* }
+            }
+
+            /// Fewest rows to a tree.
+            #[must_use]
+            pub const fn grain(self) -> usize {
+                match self { $(Self::$family => <$shape as Kernel>::GRAIN,)* }
             }
 
             /// How many features are sizes.
@@ -100,4 +109,12 @@ macro_rules! families {
 // One line per family: its name, its shape, its word in files, its title.
 families! {
     Gemm(Gemm) "gemm" "GEMM",
+    Nccl(Exchange) "nccl" "NCCL collective",
+    CustomAllreduce(EngineAllReduce) "custom_allreduce" "engine's all-reduce",
+    DeepepNormal(Deepep) "deepep_normal" "DeepEP, normal mode",
+    DeepepLl(DeepepLowLatency) "deepep_ll" "DeepEP, low latency",
+    TrtllmAlltoall(NvlinkExchange) "trtllm_alltoall" "NVLink expert exchange",
+    GdnConvolution(DeltaConvolution) "gdn_convolution" "gated delta net, convolution",
+    GdnChunks(DeltaChunks) "gdn_chunks" "gated delta net, prefill",
+    GdnStep(DeltaStep) "gdn_step" "gated delta net, step",
 }

@@ -2,6 +2,8 @@
 //! `<operator>.csv[.gz]` with a `gpu` column. Latencies are milliseconds (`latency_ms`) or
 //! microseconds (`*_us`) per call.
 
+mod communication;
+mod delta;
 mod gemm;
 
 use super::csv::{Line, lines};
@@ -28,7 +30,18 @@ struct Source {
 }
 
 // One line per operator.
-const SOURCES: &[Source] = &[Source { operator: "gemm", read: gemm::read }];
+const SOURCES: &[Source] = &[
+    Source { operator: "gemm", read: gemm::read },
+    Source { operator: "nccl", read: communication::nccl },
+    Source { operator: "custom_allreduce", read: communication::custom_all_reduce },
+    // Both ways of an exchange are on one line.
+    Source { operator: "deepep_normal", read: communication::deepep_dispatch },
+    Source { operator: "deepep_normal", read: communication::deepep_combine },
+    Source { operator: "deepep_ll", read: communication::low_latency_dispatch },
+    Source { operator: "deepep_ll", read: communication::low_latency_combine },
+    Source { operator: "trtllm_alltoall", read: communication::nvlink },
+    Source { operator: "gdn", read: delta::read },
+];
 
 /// The systems' names and ours.
 const SYSTEMS: [(&str, &str); 11] = [
@@ -108,7 +121,7 @@ fn file(
                     engine: line.text("engine").to_owned(),
                     version: line.text("backend_version").to_owned(),
                     precision: entry.precision,
-                    kernel: line.text("kernel_source").to_owned(),
+                    kernel: communication::kernel(line, &entry.shape),
                 };
                 found.add(id, entry.attributes, Row { shape: entry.shape, seconds: entry.seconds });
             }
