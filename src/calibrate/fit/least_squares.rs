@@ -26,8 +26,23 @@ pub(super) fn fit_physics(samples: &[&Sample], hardware: &Hardware) -> Vec<f64> 
         }
     }
     let from = best.map(|(_, at)| at).unwrap_or_default();
-    let (_, at) = descend(samples, hardware, family, from, STEPS);
+    let (_, mut at) = descend(samples, hardware, family, from, STEPS);
+    restore_unused(samples, hardware, family, &mut at);
     at.iter().map(|log| libm::exp(*log)).collect()
+}
+
+/// A parameter that no row depends on (the NIC's, where all rows are of one node) keeps the family's
+/// start instead of where a random start left it.
+fn restore_unused(samples: &[&Sample], hardware: &Hardware, family: &[Parameter], at: &mut [f64]) {
+    let (mut here, mut there) = (Vec::new(), Vec::new());
+    residuals(samples, hardware, at, &mut here);
+    for (index, own) in family.iter().enumerate() {
+        let fitted = std::mem::replace(&mut at[index], libm::log(own.start));
+        residuals(samples, hardware, at, &mut there);
+        if here.iter().zip(&there).any(|(a, b)| (a - b).abs() > 1e-6) {
+            at[index] = fitted;
+        }
+    }
 }
 
 /// Logarithms of a start: the family's, or moved by up to a factor of two.

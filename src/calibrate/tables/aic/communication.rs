@@ -15,6 +15,11 @@ fn domain(line: &Line<'_>) -> f64 {
 /// 400 Gb/s NIC each.
 const NIC: f64 = 50e9;
 
+/// Nodes up to which the network of the DeepEP tables keeps its rate. Over eight, dispatch takes
+/// longer than combine, which moves twice the bytes, and a notification up to 16 ms: that network was
+/// crowded. Those rows are fitted apart, so that the others say what the links can do.
+const UNCROWDED: f64 = 4.0;
+
 /// Bytes of a value. Tables of both kinds hold the same kernels, so they are fitted together.
 fn value_bytes(dtype: &str) -> Result<f64, String> {
     match dtype {
@@ -32,6 +37,7 @@ pub(super) fn kernel(line: &Line<'_>, shape: &Shape) -> String {
     match shape {
         Shape::Nccl(own) => own.collective.word().to_owned(),
         Shape::CustomAllreduce(_) => source.trim_end_matches("_graph").trim_end_matches("_eager").to_owned(),
+        Shape::DeepepNormal(Deepep { way, nodes, .. }) if *nodes > UNCROWDED => format!("{} crowded", way.word()),
         Shape::DeepepNormal(Deepep { way, .. }) | Shape::DeepepLl(DeepepLowLatency { way, .. }) => way.word().to_owned(),
         Shape::TrtllmAlltoall(_) => format!("{source} {}", line.text("op_name").trim_start_matches("alltoall_")),
         _ => source.to_owned(),
