@@ -14,18 +14,36 @@ pub fn report_text(outcome: &Outcome) -> String {
         "# Calibration\n\nData {} · code {}. Errors are on held-out shape keys (whole keys, four folds).\n",
         outcome.data, outcome.code
     );
-    let _ = writeln!(out, "## By family\n\n| family | tables | rows | median | p95 | worst table's median | bytes |\n|---|---|---|---|---|---|---|");
+    let _ = writeln!(
+        out,
+        "## By family\n\n| family | tables | rows | median | p95 | worst table's median | bytes |\n|---|---|---|---|---|---|---|"
+    );
     for family in Family::ALL {
-        let fits: Vec<_> = outcome.fits.iter().filter(|own| own.surface.id.family == *family).collect();
+        let fits: Vec<_> = outcome
+            .fits
+            .iter()
+            .filter(|own| own.surface.id.family == *family)
+            .collect();
         if fits.is_empty() {
             continue;
         }
-        let pairs: Vec<(f64, f64)> = fits.iter().flat_map(|own| own.predicted.iter().copied()).collect();
-        let (measured, predicted): (Vec<f64>, Vec<f64>) =
-            pairs.iter().map(|(m, p)| (libm::log(*m), libm::log(*p))).unzip();
+        let pairs: Vec<(f64, f64)> = fits
+            .iter()
+            .flat_map(|own| own.predicted.iter().copied())
+            .collect();
+        let (measured, predicted): (Vec<f64>, Vec<f64>) = pairs
+            .iter()
+            .map(|(m, p)| (libm::log(*m), libm::log(*p)))
+            .unzip();
         let all = super::errors_of(&measured, &predicted);
-        let worst = fits.iter().map(|own| own.surface.held_out.median).fold(0.0, f64::max);
-        let bytes: usize = fits.iter().map(|own| own.surface.forest.size() + 8 * own.surface.parameters.len()).sum();
+        let worst = fits
+            .iter()
+            .map(|own| own.surface.held_out.median)
+            .fold(0.0, f64::max);
+        let bytes: usize = fits
+            .iter()
+            .map(|own| own.surface.forest.size() + 8 * own.surface.parameters.len())
+            .sum();
         let _ = writeln!(
             out,
             "| {} | {} | {} | {} | {} | {} | {bytes} |",
@@ -37,11 +55,45 @@ pub fn report_text(outcome: &Outcome) -> String {
             percent(worst)
         );
     }
-    let _ = writeln!(out, "\n## By table, worst first\n\n| table | rows | median | p90 | p95 | bias | physics alone: median, p95 | numbers | median by size |\n|---|---|---|---|---|---|---|---|---|");
+    let _ = writeln!(
+        out,
+        "\n## A GPU left out: its tables asked of its nearest relative's surfaces\n\n| GPU | relative | family | rows | median | p95 | bias |\n|---|---|---|---|---|---|---|"
+    );
+    for (gpu, kin, family, errors) in &outcome.stand_ins.left_out {
+        let _ = writeln!(
+            out,
+            "| {gpu} | {kin} | {} | {} | {} | {} | {} |",
+            family.title(),
+            errors.rows,
+            percent(errors.median),
+            percent(errors.p95),
+            percent(errors.bias)
+        );
+    }
+    let _ = writeln!(
+        out,
+        "\n## By table, worst first\n\n| table | rows | median | p90 | p95 | bias | physics alone: median, p95 | numbers | median by size |\n|---|---|---|---|---|---|---|---|---|"
+    );
     let mut fits: Vec<_> = outcome.fits.iter().collect();
-    fits.sort_by(|a, b| b.surface.held_out.median.total_cmp(&a.surface.held_out.median).then_with(|| a.surface.id.cmp(&b.surface.id)));
+    fits.sort_by(|a, b| {
+        b.surface
+            .held_out
+            .median
+            .total_cmp(&a.surface.held_out.median)
+            .then_with(|| a.surface.id.cmp(&b.surface.id))
+    });
     for fitted in fits {
-        let (id, Errors { rows, median, p90, p95, bias, .. }) = (&fitted.surface.id, fitted.surface.held_out);
+        let (
+            id,
+            Errors {
+                rows,
+                median,
+                p90,
+                p95,
+                bias,
+                ..
+            },
+        ) = (&fitted.surface.id, fitted.surface.held_out);
         let sizes: Vec<String> = fitted
             .by_size
             .iter()
@@ -67,13 +119,29 @@ pub fn report_text(outcome: &Outcome) -> String {
         );
     }
     if !outcome.refused.is_empty() {
-        let _ = writeln!(out, "\n## Rows not taken\n\n| file | first line | rows | why |\n|---|---|---|---|");
+        let _ = writeln!(
+            out,
+            "\n## Rows not taken\n\n| file | first line | rows | why |\n|---|---|---|---|"
+        );
         for own in &outcome.refused {
-            let _ = writeln!(out, "| {} | {} | {} | {} |", own.file, own.line, own.rows, own.why);
+            let _ = writeln!(
+                out,
+                "| {} | {} | {} | {} |",
+                own.file, own.line, own.rows, own.why
+            );
         }
     }
     for (id, rows) in &outcome.too_small {
-        let _ = writeln!(out, "\nNot fitted, {rows} rows: {} {} {} {} {} {}", id.family.word(), id.gpu, id.engine, id.version, id.precision, id.kernel);
+        let _ = writeln!(
+            out,
+            "\nNot fitted, {rows} rows: {} {} {} {} {} {}",
+            id.family.word(),
+            id.gpu,
+            id.engine,
+            id.version,
+            id.precision,
+            id.kernel
+        );
     }
     out
 }

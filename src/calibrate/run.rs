@@ -2,6 +2,7 @@
 
 use super::fit::{Fitted, fit_table};
 use super::report::report_text;
+use super::stand_in::{StandIns, stand_ins};
 use super::tables::{Refused, Table, TablesError, read_tables};
 use crate::catalog::{Catalog, GpuId};
 use crate::cost::calibrated::{CalibrationFile, Family, Hardware, SurfaceRow, VERSION, hash};
@@ -25,6 +26,8 @@ pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
 pub struct Outcome {
     /// Every table's fit, by table.
     pub fits: Vec<Fitted>,
+    /// What it costs where surfaces stand in for others.
+    pub stand_ins: StandIns,
     /// Rows not taken.
     pub refused: Vec<Refused>,
     /// Tables with too few rows to fit.
@@ -100,8 +103,11 @@ pub fn calibrate(
         return Err(CalibrateError::Cancelled);
     }
     fits.sort_by_key(|(index, _)| *index);
+    let fits: Vec<Fitted> = fits.into_iter().map(|(_, fitted)| fitted).collect();
+    let surfaces: Vec<_> = fits.iter().map(|own| own.surface.clone()).collect();
     Ok(Outcome {
-        fits: fits.into_iter().map(|(_, fitted)| fitted).collect(),
+        stand_ins: stand_ins(&tables, &surfaces, catalog),
+        fits,
         refused,
         too_small,
         data,
@@ -122,7 +128,10 @@ pub fn write(outcome: &Outcome, dir: &Path) -> Result<Vec<PathBuf>, CalibrateErr
     std::fs::create_dir_all(dir).map_err(|error| failed(dir, &error))?;
     let mut by_gpu: BTreeMap<&GpuId, Vec<SurfaceRow>> = BTreeMap::new();
     for fitted in &outcome.fits {
-        by_gpu.entry(&fitted.surface.id.gpu).or_default().push(SurfaceRow::of(&fitted.surface));
+        by_gpu
+            .entry(&fitted.surface.id.gpu)
+            .or_default()
+            .push(SurfaceRow::of(&fitted.surface));
     }
     let mut written = Vec::new();
     let mut put = |name: String, text: String| {
@@ -137,6 +146,12 @@ pub fn write(outcome: &Outcome, dir: &Path) -> Result<Vec<PathBuf>, CalibrateErr
             data: outcome.data.clone(),
             code: outcome.code.clone(),
             gpu: gpu.clone(),
+            stand_ins: outcome
+                .stand_ins
+                .by_gpu
+                .get(gpu)
+                .cloned()
+                .unwrap_or_default(),
             surfaces,
         };
         put(format!("{gpu}.ron"), file.text())?;
@@ -148,12 +163,23 @@ pub fn write(outcome: &Outcome, dir: &Path) -> Result<Vec<PathBuf>, CalibrateErr
 fn data_hash(tables: &[Table]) -> u64 {
     let mut state = hash(&[]);
     for table in tables {
-        for word in [table.id.gpu.to_string(), table.id.engine.clone(), table.id.version.clone(), table.id.precision.clone(), table.id.kernel.clone()] {
+        for word in [
+            table.id.gpu.to_string(),
+            table.id.engine.clone(),
+            table.id.version.clone(),
+            table.id.precision.clone(),
+            table.id.kernel.clone(),
+        ] {
             let bytes: Vec<u64> = word.bytes().map(u64::from).collect();
             state = hash(&[state, hash(&bytes)]);
         }
         for row in &table.rows {
-            state = hash(&[state, row.shape.key(), row.shape.size().to_bits(), row.seconds.to_bits()]);
+            state = hash(&[
+                state,
+                row.shape.key(),
+                row.shape.size().to_bits(),
+                row.seconds.to_bits(),
+            ]);
         }
     }
     state
@@ -162,8 +188,11 @@ fn data_hash(tables: &[Table]) -> u64 {
 fn code_hash() -> u64 {
     let mut names: Vec<_> = Code::iter().collect();
     names.sort_unstable();
-    names.iter().filter_map(|name| Code::get(name)).fold(hash(&[]), |state, file| {
-        let bytes: Vec<u64> = file.data.iter().map(|byte| u64::from(*byte)).collect();
-        hash(&[state, hash(&bytes)])
-    })
+    names
+        .iter()
+        .filter_map(|name| Code::get(name))
+        .fold(hash(&[]), |state, file| {
+            let bytes: Vec<u64> = file.data.iter().map(|byte| u64::from(*byte)).collect();
+            hash(&[state, hash(&bytes)])
+        })
 }

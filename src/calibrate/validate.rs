@@ -47,12 +47,19 @@ pub fn validate(
     catalog: &Catalog,
 ) -> Validation {
     type Group<'a> = (&'a str, String, &'a str, &'a str, &'a str);
-    let mut groups: BTreeMap<Group<'_>, (usize, Vec<f64>, Vec<f64>, Option<Match>)> = BTreeMap::new();
+    let mut groups: BTreeMap<Group<'_>, (usize, Vec<f64>, Vec<f64>, Option<Match>)> =
+        BTreeMap::new();
     let mut refused = refused;
     for table in tables {
         let id = &table.id;
         let group = groups
-            .entry((id.family.word(), id.gpu.to_string(), &id.engine, &id.version, &id.precision))
+            .entry((
+                id.family.word(),
+                id.gpu.to_string(),
+                &id.engine,
+                &id.version,
+                &id.precision,
+            ))
             .or_default();
         group.0 += table.rows.len();
         let wanted = Wanted {
@@ -70,7 +77,10 @@ pub fn validate(
         let Some((hardware, (surface, near))) = found else {
             refused.push(Refused {
                 file: format!("{} {}", id.family.word(), id.gpu),
-                why: format!("no calibration of {} {} of any relative", id.engine, id.precision),
+                why: format!(
+                    "no calibration of {} {} of any relative",
+                    id.engine, id.precision
+                ),
                 line: 0,
                 rows: table.rows.len(),
             });
@@ -83,15 +93,17 @@ pub fn validate(
             group.2.push(libm::log(estimate.parts.seconds.max(1e-12)));
         }
     }
-    let of = |(operator, gpu, engine, version, precision): Group<'_>, rows, errors, nearness| OperatorErrors {
-        operator: operator.to_owned(),
-        gpu,
-        engine: engine.to_owned(),
-        version: version.to_owned(),
-        precision: precision.to_owned(),
-        rows,
-        errors,
-        nearness,
+    let of = |(operator, gpu, engine, version, precision): Group<'_>, rows, errors, nearness| {
+        OperatorErrors {
+            operator: operator.to_owned(),
+            gpu,
+            engine: engine.to_owned(),
+            version: version.to_owned(),
+            precision: precision.to_owned(),
+            rows,
+            errors,
+            nearness,
+        }
     };
     let (mut measured, mut predicted, mut rows, mut nearness) = (Vec::new(), Vec::new(), 0, None);
     let mut operators = Vec::new();
@@ -103,6 +115,15 @@ pub fn validate(
         predicted.extend(theirs);
     }
     let errors = errors_of(&measured, &predicted);
-    let overall = of(("all", "all".to_owned(), "all", "all", "all"), rows, errors, nearness);
-    Validation { operators, overall, refused }
+    let overall = of(
+        ("all", "all".to_owned(), "all", "all", "all"),
+        rows,
+        errors,
+        nearness,
+    );
+    Validation {
+        operators,
+        overall,
+        refused,
+    }
 }

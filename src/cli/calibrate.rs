@@ -31,7 +31,10 @@ pub(super) fn run(args: &CalibrateArgs) -> Result<(), Failure> {
             let known = Family::ALL.iter().find(|own| own.word() == word);
             known.copied().ok_or_else(|| {
                 let words: Vec<&str> = Family::ALL.iter().map(|own| own.word()).collect();
-                Failure::Usage(format!("unknown family {word:?}; there are {}", words.join(", ")))
+                Failure::Usage(format!(
+                    "unknown family {word:?}; there are {}",
+                    words.join(", ")
+                ))
             })
         })
         .collect::<Result<Vec<_>, _>>()?;
@@ -40,8 +43,14 @@ pub(super) fn run(args: &CalibrateArgs) -> Result<(), Failure> {
             eprintln!("{done} of {total} tables");
         }
     };
-    let outcome = calibrate(&args.data, &catalog, &families, &progress, &AtomicBool::new(false))
-        .map_err(|error| Failure::usage(&error))?;
+    let outcome = calibrate(
+        &args.data,
+        &catalog,
+        &families,
+        &progress,
+        &AtomicBool::new(false),
+    )
+    .map_err(|error| Failure::usage(&error))?;
     match &args.out {
         Some(dir) => {
             for path in write(&outcome, dir).map_err(|error| Failure::usage(&error))? {

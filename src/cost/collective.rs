@@ -7,7 +7,7 @@
 //! each, reduce-scatter inside, all-reduce of `S/m` across (every rank over its own NIC path),
 //! all-gather inside (Thakur, Rabenseifner and Gropp 2005; NCCL does the same).
 
-use super::operator::{Band, OpCost, Origin};
+use super::operator::{Band, OpCost};
 use crate::catalog::ScaleUpKind;
 use crate::cluster::{ChannelId, GpuIx, Router, Topology};
 use crate::units::ByteRate;
@@ -148,18 +148,11 @@ pub fn ring_bytes_time(bytes: f64, ranks: u32, rate: ByteRate) -> f64 {
 }
 
 fn cost(link: f64, launch: f64) -> OpCost {
-    OpCost {
-        compute: 0.0,
-        memory: 0.0,
-        link,
-        launch,
-        kernels: 1,
-        origin: Origin::Roofline,
-        band: Band {
-            below: 0.3,
-            above: 0.6,
-        },
-    }
+    let band = Band {
+        below: 0.3,
+        above: 0.6,
+    };
+    OpCost::roofline(0.0, 0.0, link, launch, 1, band)
 }
 
 /// `passes` times round a ring of `n` ranks (1: gather or scatter; 2: all-reduce).

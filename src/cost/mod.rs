@@ -18,9 +18,9 @@ mod transfer;
 
 pub use collective::{CommGroup, all_gather, all_reduce, point_to_point, ring_bytes_time};
 pub use estimate::{Capacity, estimate_capacity};
-pub use operator::{Band, Class, Fidelity, OpCost, Operator, Origin};
+pub use operator::{Band, Class, Fidelity, OpCost, Operator, Origin, Prices};
 pub use reach::{Reach, reaches};
-pub use roofline::Roofline;
+pub use roofline::{Roofline, RooflineOn};
 pub use step::{Chunk, LaneShape, Picos, StepPrice, StepPricer};
 pub use transfer::{TransferPart, TransferShape, kv_transfer};
 

@@ -2,6 +2,8 @@
 
 use crate::catalog::{Dtype, Gpu};
 use crate::model::WeightFormat;
+use crate::plan::Engine;
+use std::sync::Arc;
 
 /// What an operator is for, as results sum it up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -80,6 +82,14 @@ pub enum Operator {
     },
     /// Two grouped products of routed experts (gate-up, then down), activation between.
     Experts {
+        /// Tokens of all lanes.
+        tokens: f64,
+        /// Experts a token goes to.
+        top_k: f64,
+        /// Experts in all, and on this GPU.
+        experts: f64,
+        /// Of them on this GPU.
+        local: f64,
         /// Routed token copies on this GPU.
         copies: f64,
         /// Distinct experts visited on this GPU.
@@ -103,8 +113,18 @@ pub enum Operator {
         pairs: f64,
         /// Entries read from or written to the cache: each once, or gathered per query.
         entries: f64,
+        /// Tokens of the sequence already in the cache.
+        context: f64,
         /// Query heads on this GPU.
         heads: f64,
+        /// Key and value heads on this GPU.
+        kv_heads: f64,
+        /// Tokens a token looks back over; 0: all.
+        window: f64,
+        /// Format of the cache.
+        kv: Dtype,
+        /// MLA: keys and values of all heads come from one latent.
+        latent: bool,
         /// Width of queries and keys.
         qk_dim: f64,
         /// Width of values.
@@ -118,6 +138,20 @@ pub enum Operator {
         sequences: f64,
         /// Entries they attend to, summed: tokens, or compressed ones.
         entries: f64,
+        /// Query heads on this GPU.
+        heads: f64,
+        /// Key and value heads on this GPU.
+        kv_heads: f64,
+        /// Width of queries and keys, as multiplied.
+        qk_dim: f64,
+        /// Width of values, as multiplied.
+        v_dim: f64,
+        /// Tokens a token looks back over; 0: all.
+        window: f64,
+        /// Format of the cache.
+        kv: Dtype,
+        /// MLA, absorbed: scores and values of all heads over one latent.
+        latent: bool,
         /// FLOPs per entry.
         flops: f64,
         /// Bytes of an entry.
@@ -215,6 +249,7 @@ impl Operator {
                 qk_dim,
                 v_dim,
                 kv_bytes,
+                ..
             } => (
                 2.0 * heads * (qk_dim + v_dim) * pairs,
                 entries * kv_bytes + 2.0 * tokens * heads * (qk_dim + v_dim),
@@ -258,14 +293,51 @@ impl Operator {
 }
 
 /// Where a price comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Origin {
+    /// Interpolated in a user's own measurements.
+    Measured,
+    /// A fit of measurements on this GPU.
+    Calibrated,
+    /// A fit, asked outside the range that was measured.
+    Extrapolated,
+    /// A relative's fit, scaled by the physics.
+    Relative,
     /// Datasheet peaks and one efficiency per class.
     Roofline,
+    /// Given by the design (host time).
+    Given,
+}
+
+impl Origin {
+    /// All, in index order.
+    pub const ALL: [Self; 6] = [
+        Self::Measured,
+        Self::Calibrated,
+        Self::Extrapolated,
+        Self::Relative,
+        Self::Roofline,
+        Self::Given,
+    ];
+    /// How many.
+    pub const COUNT: usize = Self::ALL.len();
+
+    /// Its words, after “so much of the time”.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::Calibrated => "calibrated",
+            Self::Extrapolated => "calibrated, extrapolated",
+            Self::Relative => "a relative's calibration",
+            Self::Roofline => "roofline",
+            Self::Given => "given by the design",
+        }
+    }
 }
 
 /// How far a price may be off: shares below and above, `(0.3, 0.5)` meaning −30 % … +50 %.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Band {
     /// The true time may be this share below.
     pub below: f64,
@@ -284,6 +356,8 @@ pub struct OpCost {
     pub link: f64,
     /// Seconds of launch and ramp that nothing hides.
     pub launch: f64,
+    /// Seconds in all: arithmetic and memory overlap inside a kernel.
+    pub seconds: f64,
     /// Kernels launched.
     pub kernels: u32,
     /// Where it comes from.
@@ -293,10 +367,32 @@ pub struct OpCost {
 }
 
 impl OpCost {
-    /// Arithmetic and memory overlap inside a kernel; launch and links do not.
+    /// Arithmetic and memory overlap whole; launch and links do not.
     #[must_use]
-    pub fn seconds(&self) -> f64 {
-        self.compute.max(self.memory) + self.link + self.launch
+    pub fn roofline(
+        compute: f64,
+        memory: f64,
+        link: f64,
+        launch: f64,
+        kernels: u32,
+        band: Band,
+    ) -> Self {
+        Self {
+            compute,
+            memory,
+            link,
+            launch,
+            seconds: compute.max(memory) + link + launch,
+            kernels,
+            origin: Origin::Roofline,
+            band,
+        }
+    }
+
+    /// Seconds in all.
+    #[must_use]
+    pub const fn seconds(&self) -> f64 {
+        self.seconds
     }
 }
 
@@ -304,8 +400,16 @@ impl OpCost {
 pub trait Fidelity: Send + Sync {
     /// Its name, shown on every result.
     fn name(&self) -> &'static str;
-    /// How far its step times may be off.
-    fn band(&self) -> Band;
-    /// The price of one operator on one GPU.
-    fn price(&self, gpu: &Gpu, operator: &Operator) -> OpCost;
+    /// The prices of one engine's kernels on one GPU.
+    fn on(&self, gpu: &Gpu, engine: &Engine) -> Arc<dyn Prices>;
+}
+
+/// Prices of operators on one GPU.
+pub trait Prices: Send + Sync {
+    /// The price of one operator.
+    fn price(&self, operator: &Operator) -> OpCost;
+    /// Whether it takes so little time that nothing need be remembered.
+    fn quick(&self) -> bool {
+        false
+    }
 }

@@ -8,8 +8,11 @@
 //! to 75 % of the BF16 peak for long causal prompts and less for short ones; paged decode attention
 //! stays below plain streaming. The floor is what the shortest kernel takes inside a CUDA graph.
 
-use super::operator::{Band, Fidelity, OpCost, Operator, Origin};
-use crate::catalog::{Dtype, Gpu};
+use super::operator::{Band, Fidelity, OpCost, Operator, Prices};
+use crate::catalog::{Dtype, Gpu, Peaks};
+use crate::plan::Engine;
+use crate::units::ByteRate;
+use std::sync::Arc;
 
 /// Datasheet peaks with fixed efficiencies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -51,20 +54,46 @@ const STREAM: Efficiency = Efficiency {
 /// Shortest kernel inside a CUDA graph, seconds.
 const KERNEL_FLOOR: f64 = 2.0e-6;
 
+/// Not a measured band: the honest spread of an uncalibrated roofline on step times.
+const BAND: Band = Band {
+    below: 0.30,
+    above: 0.60,
+};
+
 impl Fidelity for Roofline {
     fn name(&self) -> &'static str {
         "roofline"
     }
 
-    fn band(&self) -> Band {
-        // Not a measured band: the honest spread of an uncalibrated roofline on step times.
-        Band {
-            below: 0.30,
-            above: 0.60,
+    fn on(&self, gpu: &Gpu, _: &Engine) -> Arc<dyn Prices> {
+        Arc::new(RooflineOn::of(gpu))
+    }
+}
+
+/// A GPU's roofline.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RooflineOn {
+    peaks: Peaks,
+    bandwidth: ByteRate,
+}
+
+impl RooflineOn {
+    /// Of a GPU.
+    #[must_use]
+    pub fn of(gpu: &Gpu) -> Self {
+        Self {
+            peaks: gpu.peaks.clone(),
+            bandwidth: gpu.bandwidth,
         }
     }
+}
 
-    fn price(&self, gpu: &Gpu, operator: &Operator) -> OpCost {
+impl Prices for RooflineOn {
+    fn quick(&self) -> bool {
+        true
+    }
+
+    fn price(&self, operator: &Operator) -> OpCost {
         let (efficiency, dtype, kernels) = match *operator {
             Operator::Linear { gemm, .. } => (GEMM, gemm, 1),
             Operator::HeadProduct { .. } => (GEMM, Dtype::Bf16, 1),
@@ -84,14 +113,13 @@ impl Fidelity for Roofline {
             Operator::Elementwise { .. } => (STREAM, Dtype::Bf16, 1),
         };
         let (flops, bytes) = operator.work();
-        OpCost {
-            compute: flops / (gpu.peaks.of(dtype).get() * efficiency.compute),
-            memory: bytes / (gpu.bandwidth.get() * efficiency.memory),
-            link: 0.0,
-            launch: KERNEL_FLOOR * f64::from(kernels),
+        OpCost::roofline(
+            flops / (self.peaks.of(dtype).get() * efficiency.compute),
+            bytes / (self.bandwidth.get() * efficiency.memory),
+            0.0,
+            KERNEL_FLOOR * f64::from(kernels),
             kernels,
-            origin: Origin::Roofline,
-            band: self.band(),
-        }
+            BAND,
+        )
     }
 }

@@ -7,19 +7,21 @@
 //! tokens of all lanes), collectives, and the ends of the model. Lanes that share experts meet at
 //! every layer: the slowest lane's attention counts.
 
+mod curve;
 mod kinds;
 
 use super::collective::{CommGroup, all_gather, all_reduce, point_to_point};
 use super::layer::{
     Kernels, PrefillShape, by_tokens, embedding, expert_width, experts, head, inner_reduction,
 };
-use super::operator::{Class, Fidelity, Operator};
-use crate::catalog::Gpu;
+use super::operator::{Class, Fidelity, OpCost, Operator, Origin, Prices};
+use super::roofline::RooflineOn;
 use crate::cluster::{Router, Topology};
 use crate::model::{Model, Precision};
 use crate::plan::{Layout, PlannedPool, Replica};
 use crate::units::ByteRate;
 use crate::units::real;
+use curve::Priced;
 use kinds::{LayerKind, kinds};
 use std::sync::Arc;
 
@@ -66,20 +68,39 @@ pub struct StepPrice {
     pub total: Picos,
     /// By [`Class`] index.
     pub by_class: [Picos; Class::COUNT],
+    /// By [`Origin`] index.
+    pub by_origin: [Picos; Origin::COUNT],
+    /// How much less, and how much more, it may be: each part's own band, all off the same way.
+    pub off: [Picos; 2],
 }
 
 impl StepPrice {
-    fn add(&mut self, class: Class, seconds: f64) {
-        let picos = picos(seconds);
-        self.total = self.total.saturating_add(picos);
+    fn add(&mut self, class: Class, own: Priced) {
+        let time = picos(own.seconds);
+        self.total = self.total.saturating_add(time);
         let sum = &mut self.by_class[class as usize];
-        *sum = sum.saturating_add(picos);
+        *sum = sum.saturating_add(time);
+        let sum = &mut self.by_origin[own.origin as usize];
+        *sum = sum.saturating_add(time);
+        for (sum, share) in self.off.iter_mut().zip([own.band.below, own.band.above]) {
+            *sum = sum.saturating_add(picos(own.seconds * share));
+        }
     }
 
     fn add_all(&mut self, other: &Self) {
         self.total = self.total.saturating_add(other.total);
-        for (mine, theirs) in self.by_class.iter_mut().zip(other.by_class) {
-            *mine = mine.saturating_add(theirs);
+        let mine = self
+            .by_class
+            .iter_mut()
+            .chain(&mut self.by_origin)
+            .chain(&mut self.off);
+        let theirs = other
+            .by_class
+            .iter()
+            .chain(&other.by_origin)
+            .chain(&other.off);
+        for (mine, theirs) in mine.zip(theirs) {
+            *mine = mine.saturating_add(*theirs);
         }
     }
 }
@@ -112,10 +133,10 @@ struct StagePrices {
 /// Prices steps of one pool's replicas.
 pub struct StepPricer {
     model: Arc<Model>,
-    gpu: Arc<Gpu>,
     layout: Layout,
     precision: Precision,
-    fidelity: Arc<dyn Fidelity>,
+    prices: Arc<dyn Prices>,
+    roofline: RooflineOn,
     tp: CommGroup,
     dp: CommGroup,
     /// Path from a stage to the next: rate of one rank's share and latency.
@@ -152,7 +173,7 @@ impl StepPricer {
             .iter()
             .enumerate()
             .map(|(index, runs)| StagePrices {
-                kinds: kinds(model, runs, layout, pool.precision, &pool.gpu, &**fidelity),
+                kinds: kinds(model, runs, layout, pool.precision),
                 first: index == 0,
                 last: index == last,
                 lane: Vec::new(),
@@ -163,10 +184,10 @@ impl StepPricer {
             .collect();
         Self {
             model: Arc::clone(model),
-            gpu: Arc::clone(&pool.gpu),
             layout,
             precision: pool.precision,
-            fidelity: Arc::clone(fidelity),
+            prices: fidelity.on(&pool.gpu, &pool.engine),
+            roofline: RooflineOn::of(&pool.gpu),
             tp,
             dp,
             next_stage,
@@ -199,13 +220,15 @@ impl StepPricer {
             // TP ranks send a slice each.
             let bytes =
                 f64::from(busiest) * real(self.model.hidden) * 2.0 / f64::from(self.layout.tp);
-            slowest.add(
-                Class::Communication,
-                point_to_point(bytes, rate, latency).seconds(),
-            );
+            let send = point_to_point(bytes, rate, latency);
+            slowest.add(Class::Communication, Priced::of(&send));
         }
         if self.stages[stage].first {
-            slowest.add(Class::Host, self.host);
+            let host = Priced {
+                seconds: self.host,
+                ..Priced::NOTHING
+            };
+            slowest.add(Class::Host, host);
         }
         slowest
     }
@@ -218,8 +241,10 @@ impl StepPricer {
         let mut price = self.lookup(stage, Table::Lane, tokens);
         if lane.decodes > 0 {
             price.add_all(&self.lookup(stage, Table::Decode, lane.decodes));
-            for kind in &self.stages[stage].kinds {
-                price.add(Class::Attention, kind.count * kind.by_context(lane));
+            for kind in &mut self.stages[stage].kinds {
+                for own in kind.over_contexts(lane, &*self.prices) {
+                    price.add(Class::Attention, own.times(kind.count));
+                }
             }
         }
         for chunk in lane.chunks {
@@ -227,11 +252,10 @@ impl StepPricer {
                 tokens: u64::from(chunk.tokens),
                 context: u64::from(chunk.context),
             };
-            for kind in &self.stages[stage].kinds {
-                kind.attention.prefill(chunk, |class, operator| {
-                    let seconds = self.fidelity.price(&self.gpu, operator).seconds();
-                    price.add(class, seconds * kind.count);
-                });
+            for kind in &mut self.stages[stage].kinds {
+                let [attention, linear] = kind.over_chunk(chunk, &*self.prices, &self.roofline);
+                price.add(Class::Attention, attention.times(kind.count));
+                price.add(Class::Linear, linear.times(kind.count));
             }
         }
         if self.stages[stage].last && lane.sampled > 0 {
@@ -271,13 +295,7 @@ impl StepPricer {
         let mut price = StepPrice::default();
         let h = real(self.model.hidden);
         let add = |price: &mut StepPrice, kernels: &Kernels, times: f64| {
-            add_kernels(
-                price,
-                &*self.fidelity,
-                &self.gpu,
-                kernels.iter().copied(),
-                times,
-            );
+            add_kernels(price, &*self.prices, kernels.iter().copied(), times);
         };
         match table {
             Table::Lane => {
@@ -293,18 +311,18 @@ impl StepPricer {
                 }
                 // All-reduces of the layers; TP splits the embedding's rows, so its look-up ends in
                 // one too.
-                let reduce = all_reduce(&self.tp, n * h * 2.0).seconds();
+                let reduce = all_reduce(&self.tp, n * h * 2.0);
                 let times: f64 = parts
                     .kinds
                     .iter()
                     .map(|kind| kind.reductions * kind.count)
                     .sum::<f64>()
                     + if parts.first { 1.0 } else { 0.0 };
-                price.add(Class::Communication, reduce * times);
+                add_cost(&mut price, &reduce, times);
                 for kind in &parts.kinds {
                     let inner = inner_reduction(&self.model.layers[kind.run]);
-                    let reduce = all_reduce(&self.tp, n * inner * 2.0).seconds();
-                    price.add(Class::Communication, reduce * kind.count);
+                    let reduce = all_reduce(&self.tp, n * inner * 2.0);
+                    add_cost(&mut price, &reduce, kind.count);
                 }
             }
             Table::Decode => {
@@ -324,16 +342,17 @@ impl StepPricer {
                     // vLLM's default: tokens of all lanes are gathered before the experts, their
                     // results scattered after, then summed over TP.
                     let width = expert_width(&self.model, kind.run);
-                    let exchange = 2.0 * all_gather(&self.dp, n * width * 2.0).seconds()
-                        + all_reduce(&self.tp, lane * h * 2.0).seconds();
-                    price.add(Class::Communication, kind.count * exchange);
+                    let exchange = all_gather(&self.dp, n * width * 2.0);
+                    add_cost(&mut price, &exchange, 2.0 * kind.count);
+                    let reduce = all_reduce(&self.tp, lane * h * 2.0);
+                    add_cost(&mut price, &reduce, kind.count);
                 }
             }
             Table::Head => {
                 let kernels = head(&self.model, self.layout, self.precision, n);
                 add(&mut price, &kernels, 1.0);
                 let logits = n * real(self.model.vocab) * 2.0;
-                price.add(Class::Communication, all_gather(&self.tp, logits).seconds());
+                add_cost(&mut price, &all_gather(&self.tp, logits), 1.0);
             }
         }
         price
@@ -348,14 +367,18 @@ enum Table {
     Head,
 }
 
+/// A collective, so many times.
+fn add_cost(price: &mut StepPrice, cost: &OpCost, times: f64) {
+    price.add(Class::Communication, Priced::of(cost).times(times));
+}
+
 fn add_kernels(
     price: &mut StepPrice,
-    fidelity: &dyn Fidelity,
-    gpu: &Gpu,
+    prices: &dyn Prices,
     kernels: impl Iterator<Item = (Class, Operator)>,
     times: f64,
 ) {
     for (class, operator) in kernels {
-        price.add(class, fidelity.price(gpu, &operator).seconds() * times);
+        price.add(class, Priced::of(&prices.price(&operator)).times(times));
     }
 }

@@ -7,7 +7,7 @@
 use super::lane::{Batch, Lane, Settings};
 use super::queue::Nanos;
 use super::request::Arena;
-use crate::cost::{Class, LaneShape, Reach, StepPricer};
+use crate::cost::{Class, LaneShape, Origin, Reach, StepPricer};
 use crate::plan::PlannedPool;
 use std::rc::Rc;
 
@@ -26,6 +26,10 @@ pub(super) struct ReplicaState {
     stage_free: Vec<Nanos>,
     /// Device time by class, ps; 64 bits would be full after 213 days.
     pub(super) by_class: [u128; Class::COUNT],
+    /// Picoseconds by where their price comes from.
+    pub(super) by_origin: [u128; Origin::COUNT],
+    /// Picoseconds it may have been less, and more.
+    pub(super) off: [u128; 2],
     pub(super) steps: u64,
     pub(super) request_steps: u64,
     /// First stage's busy time.
@@ -70,6 +74,8 @@ impl ReplicaState {
             next_cohort: 0,
             stage_free: vec![0; stages],
             by_class: [0; Class::COUNT],
+            by_origin: [0; Origin::COUNT],
+            off: [0; 2],
             steps: 0,
             request_steps: 0,
             busy: 0,
@@ -131,8 +137,18 @@ impl ReplicaState {
         let mut first_end = now;
         for stage in 0..self.stage_free.len() {
             let price = pricer.stage(stage, lanes);
-            for (sum, part) in self.by_class.iter_mut().zip(price.by_class) {
-                *sum += u128::from(part);
+            let sums = self
+                .by_class
+                .iter_mut()
+                .chain(&mut self.by_origin)
+                .chain(&mut self.off);
+            let parts = price
+                .by_class
+                .iter()
+                .chain(&price.by_origin)
+                .chain(&price.off);
+            for (sum, part) in sums.zip(parts) {
+                *sum += u128::from(*part);
             }
             // A step takes at least a nanosecond, so that time goes on.
             let took = (price.total.div_ceil(1000)).max(1);

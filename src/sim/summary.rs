@@ -76,8 +76,11 @@ pub struct Provenance {
     pub fidelity: &'static str,
     /// Engines and versions, pool by pool.
     pub engines: Vec<String>,
-    /// Relative error band of step times (low, high), as a share: (−0.3, 0.3) is ±30 %.
+    /// Relative error band of step times (low, high), as a share: (−0.3, 0.3) is ±30 %. Each part
+    /// of a step has the band of its class, and all are taken to be off the same way.
     pub band: (f64, f64),
+    /// Shares of device time by where its prices come from.
+    pub origins: Vec<(&'static str, f64)>,
     /// Shares of device time by operator class, largest first.
     pub time_shares: Vec<(&'static str, f64)>,
     /// Seed.

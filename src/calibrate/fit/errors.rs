@@ -19,7 +19,10 @@ pub fn errors_of(measured: &[f64], predicted: &[f64]) -> Errors {
     let ratios: Vec<f64> = measured.iter().zip(predicted).map(|(m, p)| m - p).collect();
     let mut logs = ratios.clone();
     logs.sort_by(f64::total_cmp);
-    let mut absolute: Vec<f64> = ratios.iter().map(|ratio| (libm::exp(-ratio) - 1.0).abs()).collect();
+    let mut absolute: Vec<f64> = ratios
+        .iter()
+        .map(|ratio| (libm::exp(-ratio) - 1.0).abs())
+        .collect();
     absolute.sort_by(f64::total_cmp);
     Errors {
         rows: ratios.len(),
@@ -40,11 +43,18 @@ pub(super) fn by_size(sizes: &[f64], measured: &[f64], predicted: &[f64]) -> Vec
     while to < 1e15 {
         let pick = |values: &[f64]| -> Vec<f64> {
             let inside = sizes.iter().zip(values);
-            inside.filter(|(size, _)| (from..to).contains(*size)).map(|(_, value)| *value).collect()
+            inside
+                .filter(|(size, _)| (from..to).contains(*size))
+                .map(|(_, value)| *value)
+                .collect()
         };
         let own = pick(measured);
         if !own.is_empty() {
-            classes.push(SizeErrors { from, to, errors: errors_of(&own, &pick(predicted)) });
+            classes.push(SizeErrors {
+                from,
+                to,
+                errors: errors_of(&own, &pick(predicted)),
+            });
         }
         (from, to) = (to, to * 8.0);
     }

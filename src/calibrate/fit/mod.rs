@@ -8,14 +8,14 @@ mod least_squares;
 pub use errors::{SizeErrors, errors_of};
 
 use super::tables::{Row, Table};
-use crate::cost::calibrated::{Errors, Features, Forest, Hardware, Shape, Surface};
+use crate::cost::calibrated::{
+    Attributes, Errors, Features, Forest, Hardware, Residuals, Shape, Surface,
+};
 use boost::{Boosting, boost};
-use least_squares::fit_physics;
+use least_squares::{best_start, fit_physics};
 
 /// Folds of shape keys.
 const FOLDS: u64 = 4;
-/// Rows a physics fit looks at: a few parameters need no more.
-const PHYSICS_ROWS: usize = 1000;
 
 /// A table's fit and how good it is.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,8 +47,8 @@ struct Model {
 }
 
 impl Model {
-    fn fit(samples: &[&Sample], hardware: &Hardware, trees: Boosting) -> Self {
-        let parameters = fit_physics(&thinned(samples), hardware);
+    fn fit(samples: &[&Sample], hardware: &Hardware, start: u64, trees: Boosting) -> Self {
+        let parameters = fit_physics(samples, hardware, start);
         let left: Vec<f64> = samples
             .iter()
             .map(|own| own.log - log_physics(&own.shape, hardware, &parameters))
@@ -68,17 +68,8 @@ pub(super) fn log_physics(shape: &Shape, hardware: &Hardware, parameters: &[f64]
     libm::log(shape.physics(hardware, parameters).seconds.max(1e-12))
 }
 
-/// Every so-many-th row, at most [`PHYSICS_ROWS`].
-fn thinned<'a>(samples: &[&'a Sample]) -> Vec<&'a Sample> {
-    let step = samples.len().div_ceil(PHYSICS_ROWS).max(1);
-    // Rows come in nested loops: an odd stride coprime to most loop lengths.
-    samples.iter().step_by(step | 1).copied().collect()
-}
-
-/// Fits a table measured on `hardware`.
-#[must_use]
-pub fn fit_table(table: &Table, hardware: &Hardware) -> Fitted {
-    let samples: Vec<Sample> = table
+fn samples_of(table: &Table, hardware: &Hardware) -> Vec<Sample> {
+    table
         .rows
         .iter()
         .map(|Row { shape, seconds }| Sample {
@@ -86,10 +77,46 @@ pub fn fit_table(table: &Table, hardware: &Hardware) -> Fitted {
             log: libm::log(*seconds),
             features: shape.features(hardware),
         })
-        .collect();
+        .collect()
+}
+
+/// Fits a table measured on `hardware` to all of its rows and keeps what is left of them; how far
+/// it is off on shapes it has not seen is not asked, so its band is that of its own rows.
+#[must_use]
+pub fn fit_once(table: &Table, hardware: &Hardware) -> Surface {
+    let samples = samples_of(table, hardware);
+    let all: Vec<&Sample> = samples.iter().collect();
+    let family = table.id.family;
+    let start = best_start(&all, hardware);
+    let model = Model::fit(&all, hardware, start, Boosting::for_rows(all.len(), family));
+    let mut residuals = Residuals::new(family.sizes());
+    let (mut measured, mut predicted) = (Vec::new(), Vec::new());
+    for sample in &samples {
+        let (_, log) = model.log(sample, hardware);
+        residuals.push(sample.features.values(), sample.log - log);
+        measured.push(sample.log);
+        predicted.push(log);
+    }
+    Surface {
+        id: table.id.clone(),
+        attributes: table.attributes.clone(),
+        parameters: model.parameters,
+        forest: model.forest,
+        range: range(&samples, family.sizes()),
+        held_out: errors_of(&measured, &predicted),
+        residuals: Some(residuals),
+    }
+}
+
+/// Fits a table measured on `hardware`.
+#[must_use]
+pub fn fit_table(table: &Table, hardware: &Hardware) -> Fitted {
+    let samples = samples_of(table, hardware);
     let all: Vec<&Sample> = samples.iter().collect();
     let trees = Boosting::for_rows(samples.len(), table.id.family);
-    let model = Model::fit(&all, hardware, trees);
+    // Only which start to descend from is taken from all rows; folds find their own parameters.
+    let start = best_start(&all, hardware);
+    let model = Model::fit(&all, hardware, start, trees);
     let mut physics = vec![0.0; samples.len()];
     let mut whole = vec![0.0; samples.len()];
     for fold in 0..FOLDS {
@@ -100,26 +127,33 @@ pub fn fit_table(table: &Table, hardware: &Hardware) -> Fitted {
         }
         // A table of one shape key cannot be held out from itself: then all of it decides.
         let own = if rest.is_empty() { &all } else { &rest };
-        let part = Model::fit(own, hardware, Boosting::for_rows(own.len(), table.id.family));
+        let part = Model::fit(
+            own,
+            hardware,
+            start,
+            Boosting::for_rows(own.len(), table.id.family),
+        );
         for (index, sample) in samples.iter().enumerate().filter(|(_, own)| held(own)) {
             (physics[index], whole[index]) = part.log(sample, hardware);
         }
     }
     let measured: Vec<f64> = samples.iter().map(|own| own.log).collect();
     let sizes: Vec<f64> = samples.iter().map(|own| own.shape.size()).collect();
+    let host = samples.first().map_or(0.0, |own| own.shape.host(&model.parameters));
     let range = range(&samples, table.id.family.sizes());
     Fitted {
         physics: errors_of(&measured, &physics),
         by_size: errors::by_size(&sizes, &measured, &whole),
-        numbers: model.parameters.len() + model.forest.size(),
+        numbers: model.parameters.len() + model.forest.nodes(),
         predicted: measured.iter().zip(&whole).map(|(m, p)| (libm::exp(*m), libm::exp(*p))).collect(),
         surface: Surface {
             id: table.id.clone(),
-            attributes: table.attributes.clone(),
+            attributes: Attributes { host, ..table.attributes.clone() },
             parameters: model.parameters,
             forest: model.forest,
             range,
             held_out: errors_of(&measured, &whole),
+            residuals: None,
         },
     }
 }
@@ -132,10 +166,12 @@ fn fold_of(key: u64) -> u64 {
 fn range(samples: &[Sample], sizes: usize) -> Vec<(f64, f64)> {
     (0..sizes)
         .map(|size| {
-            samples.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), own| {
-                let value = own.features.values().get(size).copied().unwrap_or(0.0);
-                (low.min(value), high.max(value))
-            })
+            samples
+                .iter()
+                .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), own| {
+                    let value = own.features.values().get(size).copied().unwrap_or(0.0);
+                    (low.min(value), high.max(value))
+                })
         })
         .map(|(low, high)| if low <= high { (low, high) } else { (0.0, 0.0) })
         .collect()

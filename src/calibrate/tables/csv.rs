@@ -40,12 +40,20 @@ impl Line<'_> {
     /// A column's number, above zero.
     pub(super) fn positive(&self, column: &str) -> Result<f64, String> {
         let value = self.number(column)?;
-        if value > 0.0 { Ok(value) } else { Err(format!("{column} is zero")) }
+        if value > 0.0 {
+            Ok(value)
+        } else {
+            Err(format!("{column} is zero"))
+        }
     }
 
     /// A column's number, or what it is where the column is missing or empty.
     pub(super) fn number_or(&self, column: &str, other: f64) -> Result<f64, String> {
-        if self.text(column).is_empty() { Ok(other) } else { self.number(column) }
+        if self.text(column).is_empty() {
+            Ok(other)
+        } else {
+            self.number(column)
+        }
     }
 
     /// Milliseconds as seconds, above zero.
@@ -57,12 +65,24 @@ impl Line<'_> {
 /// Calls `each` with every line of a file and its number.
 pub(super) fn lines(path: &Path, mut each: impl FnMut(&Line<'_>, u64)) -> Result<(), TablesError> {
     let place = path.display().to_string();
-    let unreadable = |why: String| TablesError::Unreadable { place: place.clone(), why };
+    let unreadable = |why: String| TablesError::Unreadable {
+        place: place.clone(),
+        why,
+    };
     let file = File::open(path).map_err(|error| unreadable(error.to_string()))?;
     let packed = path.extension().is_some_and(|ending| ending == "gz");
-    let stream: Box<dyn Read> = if packed { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
-    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(stream.take(MOST_BYTES));
-    let header = reader.headers().map_err(|error| unreadable(error.to_string()))?.clone();
+    let stream: Box<dyn Read> = if packed {
+        Box::new(MultiGzDecoder::new(file))
+    } else {
+        Box::new(file)
+    };
+    let mut reader = csv::ReaderBuilder::new()
+        .flexible(true)
+        .from_reader(stream.take(MOST_BYTES));
+    let header = reader
+        .headers()
+        .map_err(|error| unreadable(error.to_string()))?
+        .clone();
     let mut record = csv::StringRecord::new();
     let mut line = 1;
     loop {
@@ -74,6 +94,12 @@ pub(super) fn lines(path: &Path, mut each: impl FnMut(&Line<'_>, u64)) -> Result
         if line > MOST_ROWS {
             return Err(unreadable(format!("more than {MOST_ROWS} rows")));
         }
-        each(&Line { header: &header, record: &record }, line);
+        each(
+            &Line {
+                header: &header,
+                record: &record,
+            },
+            line,
+        );
     }
 }

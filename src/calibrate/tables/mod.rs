@@ -2,6 +2,7 @@
 
 mod aic;
 mod csv;
+mod routing;
 
 use crate::catalog::Catalog;
 use crate::cost::calibrated::{Attributes, Shape, TableId};
@@ -61,7 +62,10 @@ pub enum TablesError {
 ///
 /// # Errors
 /// The folder or a file can't be read, or there is no known table in it.
-pub fn read_tables(dir: &Path, catalog: &Catalog) -> Result<(Vec<Table>, Vec<Refused>), TablesError> {
+pub fn read_tables(
+    dir: &Path,
+    catalog: &Catalog,
+) -> Result<(Vec<Table>, Vec<Refused>), TablesError> {
     let mut found = Found::default();
     aic::read(dir, catalog, &mut found)?;
     if found.tables.is_empty() && found.refused.is_empty() {
@@ -70,7 +74,12 @@ pub fn read_tables(dir: &Path, catalog: &Catalog) -> Result<(Vec<Table>, Vec<Ref
     let refused = found
         .refused
         .into_iter()
-        .map(|((file, why), (line, rows))| Refused { file, why, line, rows })
+        .map(|((file, why), (line, rows))| Refused {
+            file,
+            why,
+            line,
+            rows,
+        })
         .collect();
     Ok((found.tables.into_values().collect(), refused))
 }
@@ -87,7 +96,11 @@ impl Found {
     fn add(&mut self, id: TableId, attributes: Attributes, row: Row) {
         self.tables
             .entry(id)
-            .or_insert_with_key(|id| Table { id: id.clone(), attributes, rows: Vec::new() })
+            .or_insert_with_key(|id| Table {
+                id: id.clone(),
+                attributes,
+                rows: Vec::new(),
+            })
             .rows
             .push(row);
     }
@@ -95,7 +108,9 @@ impl Found {
     fn merge(&mut self, other: Self) {
         for (id, table) in other.tables {
             match self.tables.entry(id) {
-                std::collections::btree_map::Entry::Occupied(mut own) => own.get_mut().rows.extend(table.rows),
+                std::collections::btree_map::Entry::Occupied(mut own) => {
+                    own.get_mut().rows.extend(table.rows)
+                }
                 std::collections::btree_map::Entry::Vacant(free) => {
                     free.insert(table);
                 }
@@ -107,6 +122,9 @@ impl Found {
     }
 
     fn refuse(&mut self, file: &str, line: u64, why: String) {
-        self.refused.entry((file.to_owned(), why)).or_insert((line, 0)).1 += 1;
+        self.refused
+            .entry((file.to_owned(), why))
+            .or_insert((line, 0))
+            .1 += 1;
     }
 }

@@ -119,10 +119,11 @@ pub trait Kernel {
     const FEATURES: &'static [&'static str];
     /// How many of the features are sizes.
     const SIZES: usize;
-    /// Most trees of its forests and how deep they are: what the budget of bytes gives it.
-    const TREES: (usize, usize) = (60, 5);
-    /// Fewest rows to a tree, and almost two to an answer. Timings that repeat well carry more.
-    const GRAIN: usize = 24;
+    /// Most answers of its forests, over all trees: what the budget of bytes gives it, at about
+    /// 3.6 bytes each.
+    const ANSWERS: usize = 800;
+    /// Fewest rows to an answer: timings that repeat well carry more answers.
+    const ROWS_PER_ANSWER: usize = 8;
 
     /// Time by the physics. `parameters` are as many as [`Self::PARAMETERS`]. Monotone: no more
     /// time for less work or for better hardware.
@@ -136,13 +137,20 @@ pub trait Kernel {
 
     /// Its batch (tokens, sequences, bytes): errors are reported by it.
     fn size(&self) -> f64;
+
+    /// Seconds of host time in the call as its shape describes it.
+    fn host(&self, _parameters: &[f64]) -> f64 {
+        0.0
+    }
 }
 
 /// FNV-1a of some numbers: keys and content hashes that are the same everywhere.
 #[must_use]
 pub fn hash(parts: &[u64]) -> u64 {
-    parts.iter().flat_map(|part| part.to_le_bytes()).fold(
-        0xcbf2_9ce4_8422_2325,
-        |state, byte| (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3),
-    )
+    parts
+        .iter()
+        .flat_map(|part| part.to_le_bytes())
+        .fold(0xcbf2_9ce4_8422_2325, |state, byte| {
+            (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        })
 }

@@ -21,7 +21,13 @@ pub fn relatives(gpu: &Gpu, catalog: &Catalog) -> Vec<GpuId> {
 /// Sum of the logarithms of the ratios of SMs, bandwidth and peak, more for another architecture.
 fn distance(a: &Gpu, b: &Gpu) -> f64 {
     let apart = |a: f64, b: f64| libm::log(a / b).abs();
-    let word = |gpu: &Gpu| gpu.architecture.split(' ').next().unwrap_or_default().to_owned();
+    let word = |gpu: &Gpu| {
+        gpu.architecture
+            .split(' ')
+            .next()
+            .unwrap_or_default()
+            .to_owned()
+    };
     let architecture = match (a.architecture == b.architecture, word(a) == word(b)) {
         (true, _) => 0.0,
         // Blackwell and Blackwell Ultra.

@@ -3,9 +3,12 @@
 use super::delta::{DeltaChunks, DeltaConvolution, DeltaStep};
 use super::exchange::{EngineAllReduce, Exchange};
 use super::expert_exchange::{Deepep, DeepepLowLatency, NvlinkExchange};
+use super::decode::Decode;
 use super::gemm::Gemm;
 use super::hardware::Hardware;
 use super::kernel::{Features, Kernel, Parameter, Parts};
+use super::prefill::{ContextAttention, DsaContext, MlaContext, MlaModule};
+use super::moe::Moe;
 use serde::{Deserialize, Serialize};
 
 macro_rules! families {
@@ -45,16 +48,16 @@ macro_rules! families {
                 match self { $(Self::$family => <$shape as Kernel>::FEATURES,)* }
             }
 
-            /// Most trees of its forests, and their depth.
+            /// Most answers of its forests.
             #[must_use]
-            pub const fn trees(self) -> (usize, usize) {
-                match self { $(Self::$family => <$shape as Kernel>::TREES,)* }
+            pub const fn answers(self) -> usize {
+                match self { $(Self::$family => <$shape as Kernel>::ANSWERS,)* }
             }
 
-            /// Fewest rows to a tree.
+            /// Fewest rows to an answer.
             #[must_use]
-            pub const fn grain(self) -> usize {
-                match self { $(Self::$family => <$shape as Kernel>::GRAIN,)* }
+            pub const fn rows_per_answer(self) -> usize {
+                match self { $(Self::$family => <$shape as Kernel>::ROWS_PER_ANSWER,)* }
             }
 
             /// How many features are sizes.
@@ -97,6 +100,12 @@ macro_rules! families {
                 match self { $(Self::$family(own) => own.key(),)* }
             }
 
+            /// See [`Kernel::host`].
+            #[must_use]
+            pub fn host(&self, parameters: &[f64]) -> f64 {
+                match self { $(Self::$family(own) => own.host(parameters),)* }
+            }
+
             /// See [`Kernel::size`].
             #[must_use]
             pub fn size(&self) -> f64 {
@@ -117,4 +126,11 @@ families! {
     GdnConvolution(DeltaConvolution) "gdn_convolution" "gated delta net, convolution",
     GdnChunks(DeltaChunks) "gdn_chunks" "gated delta net, prefill",
     GdnStep(DeltaStep) "gdn_step" "gated delta net, step",
+    ContextAttention(ContextAttention) "context_attention" "prefill attention",
+    ContextMla(MlaContext) "context_mla" "MLA prefill, core",
+    MlaContextModule(MlaModule) "mla_context_module" "MLA prefill, block",
+    WideepContextMla(MlaModule) "wideep_context_mla" "MLA prefill, wide-EP block",
+    DsaContextModule(DsaContext) "dsa_context_module" "DSA prefill, block",
+    Decode(Decode) "generation_attention" "Decode attention",
+    Moe(Moe) "moe" "MoE",
 }

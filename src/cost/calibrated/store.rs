@@ -10,8 +10,10 @@ use super::kernel::Parameter;
 use super::shape::Family;
 use super::surface::{Attributes, Errors, Surface, TableId};
 use crate::catalog::{CatalogError, GpuId, preset_files};
+use crate::cost::operator::Band;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -38,7 +40,8 @@ pub struct Wanted<'a> {
 }
 
 /// How near the surface found is to what was wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Match {
     /// It is it.
     Exact,
@@ -50,6 +53,20 @@ pub enum Match {
     Engine,
     /// A relative's, scaled by the physics.
     Relative,
+}
+
+impl Match {
+    /// Its words.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "its own fit",
+            Self::Kernel => "another kernel of the engine",
+            Self::Version => "another version of the engine",
+            Self::Engine => "another engine",
+            Self::Relative => "a relative GPU",
+        }
+    }
 }
 
 /// Why a calibration file does not load.
@@ -98,8 +115,67 @@ pub struct CalibrationFile {
     pub code: String,
     /// The GPU.
     pub gpu: GpuId,
+    /// How far off its surfaces were on measurements they stood in for.
+    pub stand_ins: Vec<StandIn>,
     /// The surfaces.
     pub surfaces: Vec<SurfaceRow>,
+}
+
+/// What is known of surfaces standing in for what was not measured: errors on tables that were.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StandIn {
+    /// Of which kernels.
+    pub family: Family,
+    /// For what.
+    pub near: Match,
+    /// Rows, median, p90, p95, bias, and p10 and p90 of the log ratio.
+    errors: ErrorNumbers,
+}
+
+/// Errors as files keep them.
+type ErrorNumbers = (usize, f64, f64, f64, f64, f64, f64);
+
+fn numbers_of(e: &Errors) -> ErrorNumbers {
+    (
+        e.rows,
+        rounded(e.median, 3),
+        rounded(e.p90, 3),
+        rounded(e.p95, 3),
+        rounded(e.bias, 3),
+        rounded(e.low, 3),
+        rounded(e.high, 3),
+    )
+}
+
+fn errors_from((rows, median, p90, p95, bias, low, high): ErrorNumbers) -> Result<Errors, String> {
+    if [median, p90, p95, bias, low, high]
+        .iter()
+        .any(|number| !number.is_finite())
+    {
+        return Err("an error is not a number".to_owned());
+    }
+    Ok(Errors {
+        rows,
+        median,
+        p90,
+        p95,
+        bias,
+        low,
+        high,
+    })
+}
+
+impl StandIn {
+    /// Of measured errors.
+    #[must_use]
+    pub fn of(family: Family, near: Match, errors: &Errors) -> Self {
+        Self {
+            family,
+            near,
+            errors: numbers_of(errors),
+        }
+    }
 }
 
 /// A surface in a file.
@@ -120,8 +196,8 @@ pub struct SurfaceRow {
     hot_l2: bool,
     parameters: BTreeMap<String, f64>,
     range: Vec<(f64, f64)>,
-    /// Rows, median, p90, p95, bias, and p10 and p90 of the log ratio, on held-out keys.
-    held_out: (usize, f64, f64, f64, f64, f64, f64),
+    /// On held-out keys.
+    held_out: ErrorNumbers,
     scale: f64,
     trees: String,
 }
@@ -132,12 +208,18 @@ impl CalibrationFile {
     pub fn text(&self) -> String {
         let plain = |value: &dyn Fn() -> Result<String, ron::Error>| value().unwrap_or_default();
         let mut out = format!(
-            "(\n    version: {},\n    data: {:?},\n    code: {:?},\n    gpu: {},\n    surfaces: [\n",
+            "(\n    version: {},\n    data: {:?},\n    code: {:?},\n    gpu: {},\n    stand_ins: [\n",
             self.version,
             self.data,
             self.code,
             plain(&|| ron::to_string(&self.gpu)),
         );
+        for own in &self.stand_ins {
+            out.push_str("        ");
+            out.push_str(&plain(&|| ron::to_string(own)));
+            out.push_str(",\n");
+        }
+        out.push_str("    ],\n    surfaces: [\n");
         for surface in &self.surfaces {
             out.push_str("        ");
             out.push_str(&plain(&|| ron::to_string(surface)));
@@ -161,14 +243,16 @@ fn is_zero(value: &f64) -> bool {
 /// To so many significant digits, for files people diff.
 #[must_use]
 pub fn rounded(value: f64, digits: usize) -> f64 {
-    format!("{value:.*e}", digits.saturating_sub(1)).parse().unwrap_or(value)
+    format!("{value:.*e}", digits.saturating_sub(1))
+        .parse()
+        .unwrap_or(value)
 }
 
 impl SurfaceRow {
     /// A surface as a file keeps it.
     #[must_use]
     pub fn of(surface: &Surface) -> Self {
-        let (id, e) = (&surface.id, &surface.held_out);
+        let id = &surface.id;
         let names = id.family.parameters().iter();
         Self {
             family: id.family,
@@ -188,15 +272,7 @@ impl SurfaceRow {
                 .iter()
                 .map(|(low, high)| (rounded(*low, 5), rounded(*high, 5)))
                 .collect(),
-            held_out: (
-                e.rows,
-                rounded(e.median, 3),
-                rounded(e.p90, 3),
-                rounded(e.p95, 3),
-                rounded(e.bias, 3),
-                rounded(e.low, 3),
-                rounded(e.high, 3),
-            ),
+            held_out: numbers_of(&surface.held_out),
             scale: rounded(surface.forest.scale, 6),
             trees: surface.forest.encode(),
         }
@@ -207,8 +283,13 @@ impl SurfaceRow {
         let family = self.family;
         let mut given = self.parameters;
         let mut parameters = Vec::with_capacity(family.parameters().len());
-        for Parameter { name, low, high, .. } in family.parameters() {
-            let value = given.remove(*name).ok_or_else(|| format!("parameter {name} is missing"))?;
+        for Parameter {
+            name, low, high, ..
+        } in family.parameters()
+        {
+            let value = given
+                .remove(*name)
+                .ok_or_else(|| format!("parameter {name} is missing"))?;
             if !(value >= low * 0.999 && value <= high * 1.001) {
                 return Err(format!("{name} {value} is outside {low} … {high}"));
             }
@@ -218,14 +299,24 @@ impl SurfaceRow {
             return Err(format!("unknown parameter {name}"));
         }
         if self.range.len() != family.sizes() {
-            return Err(format!("range has {} sizes, {} has {}", self.range.len(), family.title(), family.sizes()));
+            return Err(format!(
+                "range has {} sizes, {} has {}",
+                self.range.len(),
+                family.title(),
+                family.sizes()
+            ));
         }
         let forest = Forest::decode(&self.trees, self.scale, family.features().len())
             .map_err(|error: ForestError| error.to_string())?;
-        let (rows, median, p90, p95, bias, low, high) = self.held_out;
-        let numbers = [median, p90, p95, bias, low, high, self.host_us];
-        if numbers.iter().any(|number| !number.is_finite()) {
-            return Err("an error or host time is not a number".to_owned());
+        if !self.host_us.is_finite() {
+            return Err("host time is not a number".to_owned());
+        }
+        if self
+            .range
+            .iter()
+            .any(|(low, high)| !(low.is_finite() && high.is_finite()))
+        {
+            return Err("the range is not finite".to_owned());
         }
         Ok(Surface {
             id: TableId {
@@ -244,7 +335,8 @@ impl SurfaceRow {
             parameters,
             forest,
             range: self.range,
-            held_out: Errors { rows, median, p90, p95, bias, low, high },
+            held_out: errors_from(self.held_out)?,
+            residuals: None,
         })
     }
 }
@@ -252,15 +344,35 @@ impl SurfaceRow {
 /// All calibrations known.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Calibrations {
-    surfaces: Vec<Surface>,
+    surfaces: Vec<Arc<Surface>>,
+    stand_ins: BTreeMap<(GpuId, Family, Match), Errors>,
 }
 
 impl Calibrations {
     /// Of these surfaces.
     #[must_use]
-    pub fn of(mut surfaces: Vec<Surface>) -> Self {
+    pub fn of(surfaces: Vec<Surface>) -> Self {
+        let mut surfaces: Vec<_> = surfaces.into_iter().map(Arc::new).collect();
         surfaces.sort_by(|a, b| a.id.cmp(&b.id));
-        Self { surfaces }
+        Self {
+            surfaces,
+            stand_ins: BTreeMap::new(),
+        }
+    }
+
+    /// These surfaces over those of `self`: one of the same table is replaced.
+    #[must_use]
+    pub fn with(&self, over: Vec<Surface>) -> Self {
+        let mut all: BTreeMap<TableId, Arc<Surface>> = self
+            .surfaces
+            .iter()
+            .map(|own| (own.id.clone(), Arc::clone(own)))
+            .collect();
+        all.extend(over.into_iter().map(|own| (own.id.clone(), Arc::new(own))));
+        Self {
+            surfaces: all.into_values().collect(),
+            stand_ins: self.stand_ins.clone(),
+        }
     }
 
     /// Those we ship, read once per process.
@@ -269,7 +381,9 @@ impl Calibrations {
     /// None in a released binary: a test reads every embedded file.
     pub fn embedded() -> Result<Arc<Self>, CalibrationError> {
         static SHARED: OnceLock<Result<Arc<Calibrations>, CalibrationError>> = OnceLock::new();
-        SHARED.get_or_init(|| Self::load(None).map(Arc::new)).clone()
+        SHARED
+            .get_or_init(|| Self::load(None).map(Arc::new))
+            .clone()
     }
 
     /// Ours, with those of a user's folder over them: a surface of the same table is replaced.
@@ -278,85 +392,171 @@ impl Calibrations {
     /// A file that can't be read or is not whole.
     pub fn load(user_dir: Option<&Path>) -> Result<Self, CalibrationError> {
         let mut surfaces = BTreeMap::new();
+        let mut stand_ins = BTreeMap::new();
         for file in preset_files(KIND, user_dir)? {
             let place = file.origin.to_string();
-            for surface in Self::parse(&file.text, &place)? {
-                surfaces.insert(surface.id.clone(), surface);
-            }
+            let own = Self::parse(&file.text, &place)?;
+            surfaces.extend(own.surfaces.into_iter().map(|own| (own.id.clone(), own)));
+            stand_ins.extend(own.stand_ins);
         }
-        Ok(Self { surfaces: surfaces.into_values().collect() })
+        Ok(Self {
+            surfaces: surfaces.into_values().collect(),
+            stand_ins,
+        })
     }
 
-    /// The surfaces of one file's text.
+    /// What one file's text holds.
     ///
     /// # Errors
     /// Text that is not a whole calibration file; `file` says whose.
-    pub fn parse(text: &str, file: &str) -> Result<Vec<Surface>, CalibrationError> {
-        let own: CalibrationFile = ron::from_str(text).map_err(|error| CalibrationError::Syntax {
-            file: file.to_owned(),
-            why: error.to_string(),
-        })?;
+    pub fn parse(text: &str, file: &str) -> Result<Self, CalibrationError> {
+        let own: CalibrationFile =
+            ron::from_str(text).map_err(|error| CalibrationError::Syntax {
+                file: file.to_owned(),
+                why: error.to_string(),
+            })?;
         if own.version != VERSION {
-            return Err(CalibrationError::Version { file: file.to_owned(), found: own.version });
+            return Err(CalibrationError::Version {
+                file: file.to_owned(),
+                found: own.version,
+            });
         }
         let gpu = own.gpu;
-        own.surfaces
-            .into_iter()
-            .map(|row| {
-                let surface = format!("{} {} {} {}", row.family.word(), row.engine, row.version, row.precision);
-                row.surface(&gpu).map_err(|why| CalibrationError::Surface { file: file.to_owned(), surface, why })
-            })
-            .collect()
+        let wrong = |surface: String, why: String| CalibrationError::Surface {
+            file: file.to_owned(),
+            surface,
+            why,
+        };
+        let mut stand_ins = BTreeMap::new();
+        for row in own.stand_ins {
+            let errors = errors_from(row.errors)
+                .map_err(|why| wrong(format!("stand-in {}", row.family.word()), why))?;
+            stand_ins.insert((gpu.clone(), row.family, row.near), errors);
+        }
+        let mut surfaces = Vec::new();
+        for row in own.surfaces {
+            let name = format!(
+                "{} {} {} {}",
+                row.family.word(),
+                row.engine,
+                row.version,
+                row.precision
+            );
+            surfaces.push(Arc::new(row.surface(&gpu).map_err(|why| wrong(name, why))?));
+        }
+        surfaces.sort_by(|a, b| a.id.cmp(&b.id));
+        Ok(Self {
+            surfaces,
+            stand_ins,
+        })
     }
 
     /// All surfaces, by table.
     #[must_use]
-    pub fn surfaces(&self) -> &[Surface] {
+    pub fn surfaces(&self) -> &[Arc<Surface>] {
         &self.surfaces
     }
 
-    /// The surface nearest to what is wanted, on `relatives` (the GPU itself first, then others by
-    /// kinship). Number formats are never traded: another format is another kernel.
+    /// Every family and precision there is a surface of.
     #[must_use]
-    pub fn find(&self, wanted: &Wanted<'_>, relatives: &[GpuId]) -> Option<(&Surface, Match)> {
-        let on = |gpu: &GpuId| {
-            self.surfaces
+    pub fn kinds(&self) -> BTreeSet<(Family, &str)> {
+        self.surfaces
+            .iter()
+            .map(|own| (own.id.family, own.id.precision.as_str()))
+            .collect()
+    }
+
+    /// How far off a surface may be where it stands in so: measured where it was, else a judgement.
+    #[must_use]
+    pub fn band(&self, surface: &Surface, near: Match) -> Band {
+        let own = surface.held_out.band();
+        if matches!(near, Match::Exact | Match::Kernel) {
+            return own;
+        }
+        let id = &surface.id;
+        let known = self
+            .stand_ins
+            .get(&(id.gpu.clone(), id.family, near))
+            .map(Errors::band);
+        let band = known.unwrap_or(UNKNOWN);
+        Band {
+            below: band.below.max(own.below),
+            above: band.above.max(own.above),
+        }
+    }
+
+    /// The surface nearest to what is wanted, on its GPU or else on `relatives`, nearest first.
+    /// Number formats are never traded: another format is another kernel.
+    #[must_use]
+    pub fn find(&self, wanted: &Wanted<'_>, relatives: &[GpuId]) -> Option<(&Arc<Surface>, Match)> {
+        self.on(wanted.gpu, wanted, |_| true).or_else(|| {
+            relatives
                 .iter()
-                .filter(|own| own.id.gpu == *gpu && own.id.family == wanted.family && own.id.precision == wanted.precision)
-                // Near first: engine, version, kernel; then the newest, the table with most rows.
-                .max_by_key(|own| {
-                    (
-                        own.id.engine == wanted.engine,
-                        own.id.version == wanted.version,
-                        own.id.kernel == wanted.kernel,
-                        version_key(&own.id.version),
-                        own.held_out.rows,
-                    )
-                })
-        };
-        std::iter::once(wanted.gpu).chain(relatives).find_map(|gpu| {
-            let own = on(gpu)?;
-            let near = if own.id.gpu != *wanted.gpu {
-                Match::Relative
-            } else if own.id.engine != wanted.engine {
-                Match::Engine
-            } else if own.id.version != wanted.version && !wanted.version.is_empty() {
-                Match::Version
-            } else if own.id.kernel != wanted.kernel && !wanted.kernel.is_empty() {
-                Match::Kernel
-            } else {
-                Match::Exact
-            };
-            Some((own, near))
+                .find_map(|gpu| self.on(gpu, wanted, |_| true))
         })
+    }
+
+    /// The surface nearest to what is wanted among those on one GPU that `may` be taken.
+    #[must_use]
+    pub fn on(
+        &self,
+        gpu: &GpuId,
+        wanted: &Wanted<'_>,
+        may: impl Fn(&Surface) -> bool,
+    ) -> Option<(&Arc<Surface>, Match)> {
+        // Near first: engine, version, kernel; then the table with most rows.
+        let nearness = |own: &Surface| {
+            (
+                own.id.engine == wanted.engine,
+                Reverse(version_distance(&own.id.version, wanted.version)),
+                own.id.kernel == wanted.kernel,
+                own.held_out.rows,
+            )
+        };
+        let from = self.surfaces.partition_point(|own| own.id.gpu < *gpu);
+        let own = self.surfaces[from..]
+            .iter()
+            .take_while(|own| own.id.gpu == *gpu)
+            .filter(|own| {
+                own.id.family == wanted.family && own.id.precision == wanted.precision && may(own)
+            })
+            .max_by_key(|own| nearness(own))?;
+        let near = if own.id.gpu != *wanted.gpu {
+            Match::Relative
+        } else if own.id.engine != wanted.engine {
+            Match::Engine
+        } else if own.id.version != wanted.version && !wanted.version.is_empty() {
+            Match::Version
+        } else if own.id.kernel != wanted.kernel && !wanted.kernel.is_empty() {
+            Match::Kernel
+        } else {
+            Match::Exact
+        };
+        Some((own, near))
     }
 }
 
-/// Orders versions as people do: `0.5.9` before `0.5.14`, `1.2.0rc5` before `1.3.0rc20`.
-fn version_key(version: &str) -> Vec<u64> {
-    version
-        .split(|c: char| !c.is_ascii_digit())
-        .filter(|part| !part.is_empty())
-        .map(|part| part.parse().unwrap_or(u64::MAX))
-        .collect()
+/// Where nothing was measured: kernels of one shape move by 5–30 % between versions and more
+/// between GPUs.
+const UNKNOWN: Band = Band {
+    below: 0.25,
+    above: 0.35,
+};
+
+/// How far apart versions are: `0.5.9` and `0.5.14` five, `1.2` and `1.3` a thousand. Nothing wanted
+/// wants the newest.
+fn version_distance(own: &str, wanted: &str) -> u64 {
+    let key = |version: &str| {
+        version
+            .split(|c: char| !c.is_ascii_digit())
+            .map(|part| part.parse::<u64>().unwrap_or(0).min(999))
+            .chain([0; 4])
+            .take(4)
+            .fold(0, |sum, part| sum * 1000 + part)
+    };
+    if wanted.is_empty() {
+        u64::MAX - key(own)
+    } else {
+        key(own).abs_diff(key(wanted))
+    }
 }

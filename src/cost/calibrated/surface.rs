@@ -4,6 +4,7 @@
 use super::forest::Forest;
 use super::hardware::Hardware;
 use super::kernel::Parts;
+use super::residuals::Residuals;
 use super::shape::{Family, Shape};
 use crate::catalog::GpuId;
 use crate::cost::operator::Band;
@@ -82,6 +83,8 @@ pub struct Surface {
     pub range: Vec<(f64, f64)>,
     /// On held-out shape keys.
     pub held_out: Errors,
+    /// What the fit leaves of the measurements themselves: a user's own profile keeps them.
+    pub residuals: Option<Residuals>,
 }
 
 /// A price of a surface.
@@ -91,6 +94,8 @@ pub struct Estimate {
     pub parts: Parts,
     /// How far outside the measured range the shape lies: a factor on the farthest size, 1 inside.
     pub beyond: f64,
+    /// Whether a measurement lies near enough to have decided it.
+    pub measured: bool,
 }
 
 impl Surface {
@@ -98,7 +103,11 @@ impl Surface {
     #[must_use]
     pub fn estimate(&self, hardware: &Hardware, shape: &Shape) -> Estimate {
         let features = shape.features(hardware);
-        let factor = libm::exp(self.forest.sum(features.values()));
+        let (left, nearest) = match &self.residuals {
+            Some(own) => own.at(features.values()),
+            None => (0.0, f64::INFINITY),
+        };
+        let factor = libm::exp(self.forest.sum(features.values()) + left);
         let beyond = self
             .range
             .iter()
@@ -107,7 +116,12 @@ impl Surface {
             .fold(0.0, f64::max);
         Estimate {
             parts: shape.physics(hardware, &self.parameters).times(factor),
-            beyond: if beyond > 1e-6 { libm::exp(beyond) } else { 1.0 },
+            beyond: if beyond > 1e-6 {
+                libm::exp(beyond)
+            } else {
+                1.0
+            },
+            measured: nearest < 0.35,
         }
     }
 }

@@ -26,8 +26,11 @@ pub(in crate::cost) struct Share {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::cost) struct Core {
     heads: f64,
+    kv_heads: f64,
     qk_dim: f64,
     v_dim: f64,
+    /// Format of the cache.
+    kv: Dtype,
     /// Cache bytes of an entry on the rank.
     pub(in crate::cost) kv_bytes: f64,
     /// Decode FLOPs per entry on the rank.
@@ -117,22 +120,54 @@ impl AttentionShape {
         }
     }
 
-    /// Kernels of decode for `sequences` tokens, but for what grows with their contexts.
+    /// The attention of `sequences` tokens over `entries` of their caches.
+    pub(in crate::cost) fn attend_one_each(
+        &self,
+        sequences: f64,
+        entries: f64,
+    ) -> Option<Operator> {
+        let core = self.core?;
+        // Absorbed, all heads work on the latent: its rank and the rotary part.
+        let (qk_dim, v_dim) = match core.latent {
+            Some(latent) => (latent.rank + latent.rope, latent.rank),
+            None => (core.qk_dim, core.v_dim),
+        };
+        Some(Operator::Decode {
+            sequences,
+            entries,
+            heads: core.heads,
+            kv_heads: core.kv_heads,
+            qk_dim,
+            v_dim,
+            window: self.window(),
+            kv: core.kv,
+            latent: core.latent.is_some(),
+            flops: core.decode_flops,
+            kv_bytes: core.kv_bytes,
+        })
+    }
+
+    /// Tokens looked back over; 0: all, or not one window.
+    fn window(&self) -> f64 {
+        match self.shares.as_slice() {
+            [
+                Share {
+                    reach: Reach::Last(most),
+                    chosen: false,
+                    ..
+                },
+            ] => real(*most),
+            _ => 0.0,
+        }
+    }
+
+    /// Kernels of decode for `sequences` tokens, but for attention over their contexts.
     pub(in crate::cost) fn decode(&self, sequences: f64) -> Kernels {
         let mut kernels = Kernels::new();
-        if let Some(core) = self.core {
-            kernels.push((
-                Class::Attention,
-                Operator::Decode {
-                    sequences,
-                    entries: 0.0,
-                    flops: core.decode_flops,
-                    kv_bytes: core.kv_bytes,
-                },
-            ));
-            if let Some(latent) = core.latent {
-                kernels.extend(absorption(&core, latent, sequences));
-            }
+        if let Some(core) = self.core
+            && let Some(latent) = core.latent
+        {
+            kernels.extend(absorption(&core, latent, sequences));
         }
         if let Some(own) = self.scoring {
             kernels.push((Class::Attention, own.operator(sequences, 0.0, 0.0)));
@@ -201,9 +236,15 @@ impl AttentionShape {
                 tokens: real(tokens),
                 pairs,
                 entries,
+                context: real(context),
                 heads: core.heads,
+                // Unfolded, every head has its own keys and values.
+                kv_heads: core.kv_heads,
                 qk_dim,
                 v_dim,
+                window: self.window(),
+                kv: core.kv,
+                latent: core.latent.is_some(),
                 kv_bytes: core.kv_bytes,
             };
             each(Class::Attention, &attend);
@@ -277,6 +318,8 @@ fn gqa(own: &Gqa, kv: WeightFormat) -> Core {
     let (heads, d, v) = (real(own.heads), own.head_dim, own.value_dim());
     Core {
         heads,
+        kv_heads: real(own.kv_heads),
+        kv: kv.dtype,
         qk_dim: real(d),
         v_dim: real(v),
         kv_bytes: kv.bytes(own.kv_heads * (d + v)).as_f64(),
@@ -289,6 +332,8 @@ fn mla(own: &Mla, kv: WeightFormat, gemm: Gemm) -> Core {
     let heads = real(own.heads);
     Core {
         heads,
+        kv_heads: 1.0,
+        kv: kv.dtype,
         qk_dim: real(own.nope_dim + own.rope_dim),
         v_dim: real(own.v_dim),
         kv_bytes: kv.bytes(own.kv_rank + own.rope_dim).as_f64(),
@@ -308,6 +353,8 @@ fn compressed(own: &Compressed, kv: WeightFormat) -> Core {
     let (heads, d) = (real(own.heads), real(own.head_dim));
     Core {
         heads,
+        kv_heads: 1.0,
+        kv: kv.dtype,
         qk_dim: d,
         v_dim: d,
         kv_bytes: kv.bytes(own.head_dim).as_f64(),

@@ -60,6 +60,10 @@ pub(in crate::cost) fn experts(
         (
             Class::Experts,
             Operator::Experts {
+                tokens: all,
+                top_k: k,
+                experts: real(moe.experts),
+                local: real(moe.experts) / ep,
                 copies: all * k / ep,
                 visited,
                 hidden: width,

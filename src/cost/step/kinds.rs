@@ -2,10 +2,11 @@
 //! batch.
 
 use super::LaneShape;
-use crate::catalog::Gpu;
-use crate::cost::layer::{AttentionShape, reductions};
-use crate::cost::operator::{Fidelity, Operator};
+use super::curve::{Curve, Grid, Priced};
+use crate::cost::layer::{AttentionShape, PrefillShape, reductions};
+use crate::cost::operator::{Class, Prices};
 use crate::cost::reach::reaches;
+use crate::cost::roofline::RooflineOn;
 use crate::model::{Ffn, Model, Precision};
 use crate::plan::{Layout, StageRun};
 use crate::units::real;
@@ -18,29 +19,124 @@ pub(super) struct LayerKind {
     pub(super) moe: bool,
     /// All-reduces of a hidden vector per token.
     pub(super) reductions: f64,
-    /// Seconds per entry the decodes of one layer attend to.
-    per_entry: f64,
     /// What the entries are: index into the model's reaches (none: the whole context), entries per
     /// token.
     entries: Vec<(Option<usize>, f64)>,
-    /// Seconds per context token an indexer scores.
-    per_score: f64,
+    /// Decode attention over entries per sequence, by sequences.
+    attend: Vec<Option<Curve>>,
+    /// An indexer's scores over entries scored per sequence, by sequences.
+    score: Vec<Option<Curve>>,
+    /// Prefill attention and the products around it, to the roofline.
+    prefill: Grid,
+}
+
+/// Curves by sequences, made when first asked.
+fn curve(curves: &mut Vec<Option<Curve>>, sequences: u32) -> &mut Curve {
+    let index = sequences as usize;
+    if curves.len() <= index {
+        curves.resize(index + 1, None);
+    }
+    curves[index].get_or_insert_with(Curve::new)
 }
 
 impl LayerKind {
-    /// Seconds of one layer's decode attention that grow with the contexts.
-    pub(super) fn by_context(&self, lane: &LaneShape<'_>) -> f64 {
-        let sum = |slot: Option<usize>| {
-            let reached = slot.and_then(|slot| lane.reached.get(slot));
-            real(reached.copied().unwrap_or(lane.context))
-        };
-        let entries: f64 = self
-            .entries
-            .iter()
-            .map(|(slot, per)| per * sum(*slot))
-            .sum();
-        self.per_entry * entries + self.per_score * real(lane.context)
+    /// One layer's decode attention over the contexts of a lane, and its indexer's scores.
+    pub(super) fn over_contexts(
+        &mut self,
+        lane: &LaneShape<'_>,
+        prices: &dyn Prices,
+    ) -> [Priced; 2] {
+        let sequences = f64::from(lane.decodes);
+        let mut out = [Priced::NOTHING; 2];
+        if self.attention.core.is_some() {
+            let sum = |slot: Option<usize>| {
+                let reached = slot.and_then(|slot| lane.reached.get(slot));
+                real(reached.copied().unwrap_or(lane.context))
+            };
+            let entries: f64 = self
+                .entries
+                .iter()
+                .map(|(slot, per)| per * sum(*slot))
+                .sum();
+            let attention = &self.attention;
+            let attend = curve(&mut self.attend, lane.decodes);
+            out[0] = attend.at(entries / sequences, |each| {
+                attention
+                    .attend_one_each(sequences, each * sequences)
+                    .map_or(Priced::NOTHING, |operator| {
+                        Priced::of(&prices.price(&operator))
+                    })
+            });
+        }
+        if let Some(own) = self.attention.scoring {
+            let score = curve(&mut self.score, lane.decodes);
+            let scored = own.per * real(lane.context);
+            out[1] = score.at(scored / sequences, |each| {
+                let keys = each * sequences;
+                Priced::of(&prices.price(&own.operator(sequences, keys, keys)))
+            });
+        }
+        out
     }
+
+    /// One layer's prefill attention of a chunk, and the products around it.
+    pub(super) fn over_chunk(
+        &mut self,
+        chunk: PrefillShape,
+        prices: &dyn Prices,
+        roofline: &RooflineOn,
+    ) -> [Priced; 2] {
+        let attention = &self.attention;
+        if prices.quick() {
+            return sums(attention, chunk, prices);
+        }
+        let base = sums(attention, chunk, roofline);
+        let ratios = self.prefill.at(
+            real(chunk.tokens),
+            real(chunk.context),
+            |tokens, context| {
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "knots up to 2³⁰"
+                )]
+                let chunk = PrefillShape {
+                    tokens: tokens.max(1.0) as u64,
+                    context: context as u64,
+                };
+                let (own, base) = (
+                    sums(attention, chunk, prices),
+                    sums(attention, chunk, roofline),
+                );
+                std::array::from_fn(|class| Priced {
+                    seconds: if base[class].seconds > 0.0 {
+                        own[class].seconds / base[class].seconds
+                    } else {
+                        1.0
+                    },
+                    ..own[class]
+                })
+            },
+        );
+        std::array::from_fn(|class| ratios[class].times(base[class].seconds))
+    }
+}
+
+/// Attention of a chunk and the products around it: summed, with origin and band of the longest.
+fn sums(attention: &AttentionShape, chunk: PrefillShape, prices: &dyn Prices) -> [Priced; 2] {
+    let mut out = [Priced::NOTHING; 2];
+    let mut longest = [0.0; 2];
+    attention.prefill(chunk, |class, operator| {
+        let own = Priced::of(&prices.price(operator));
+        let index = usize::from(class != Class::Attention);
+        let seconds = out[index].seconds + own.seconds;
+        if own.seconds >= longest[index] {
+            longest[index] = own.seconds;
+            out[index] = own;
+        }
+        out[index].seconds = seconds;
+    });
+    out
 }
 
 /// The distinct kinds of these runs, in order, and how many layers are of each.
@@ -49,8 +145,6 @@ pub(super) fn kinds(
     runs: &[StageRun],
     layout: Layout,
     precision: Precision,
-    gpu: &Gpu,
-    fidelity: &dyn Fidelity,
 ) -> Vec<LayerKind> {
     let known = reaches(model);
     let mut kinds: Vec<LayerKind> = Vec::new();
@@ -68,22 +162,6 @@ pub(super) fn kinds(
             continue;
         }
         let attention = AttentionShape::of(model, run.run, layout, precision);
-        // Both sides of the roofline are proportional to the entries, so is their maximum.
-        let each = |operator: Operator| {
-            let one = fidelity.price(gpu, &operator);
-            one.compute.max(one.memory)
-        };
-        let per_entry = attention.core.map_or(0.0, |core| {
-            each(Operator::Decode {
-                sequences: 1.0,
-                entries: 1.0,
-                flops: core.decode_flops,
-                kv_bytes: core.kv_bytes,
-            })
-        });
-        let per_score = attention
-            .scoring
-            .map_or(0.0, |own| own.per * each(own.operator(0.0, 1.0, 1.0)));
         let entries = attention
             .shares
             .iter()
@@ -98,9 +176,10 @@ pub(super) fn kinds(
             attention,
             moe: matches!(layer.ffn, Ffn::Moe(_)),
             reductions: reductions(layer),
-            per_entry,
             entries,
-            per_score,
+            attend: Vec::new(),
+            score: Vec::new(),
+            prefill: Grid::new(),
         });
     }
     kinds

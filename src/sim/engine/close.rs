@@ -2,7 +2,7 @@
 
 use super::{Engine, Scenario, SimError};
 use crate::cluster::ChannelId;
-use crate::cost::Class;
+use crate::cost::{Class, Origin};
 use crate::sim::summary::{Provenance, Summary};
 
 impl Engine<'_> {
@@ -71,21 +71,32 @@ impl Engine<'_> {
         let mut work = self.work;
         work.events = self.events;
         let mut by_class = [0u128; Class::COUNT];
+        let mut by_origin = [0u128; Origin::COUNT];
+        let mut off = [0u128; 2];
         for replica in &self.replicas {
             work.steps += replica.steps;
             work.request_steps += replica.request_steps;
             work.preemptions += replica.lanes.iter().map(|l| l.preemptions).sum::<u64>();
-            for (sum, part) in by_class.iter_mut().zip(replica.by_class) {
+            let sums = by_class.iter_mut().chain(&mut by_origin).chain(&mut off);
+            let parts = replica
+                .by_class
+                .iter()
+                .chain(&replica.by_origin)
+                .chain(&replica.off);
+            for (sum, part) in sums.zip(parts) {
                 *sum += part;
             }
         }
         let device: u128 = by_class.iter().sum();
+        let share = |part: u128| part as f64 / device.max(1) as f64;
+        let origins = Origin::ALL
+            .iter()
+            .map(|origin| (origin.name(), share(by_origin[*origin as usize])))
+            .filter(|(_, share)| *share > 0.0)
+            .collect();
         let mut time_shares: Vec<(&'static str, f64)> = Class::ALL
             .iter()
-            .map(|class| {
-                let share = by_class[*class as usize] as f64 / device.max(1) as f64;
-                (class.name(), share)
-            })
+            .map(|class| (class.name(), share(by_class[*class as usize])))
             .filter(|(_, share)| *share > 0.0)
             .collect();
         time_shares.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -125,7 +136,6 @@ impl Engine<'_> {
             .map(|engine| format!("{} {}", engine.kind.name(), engine.version))
             .collect();
         engines.dedup();
-        let band = scenario.fidelity.band();
         Summary {
             requests: self.metrics.counts,
             ttft_s: measured.ttft,
@@ -143,7 +153,8 @@ impl Engine<'_> {
             provenance: Provenance {
                 fidelity: scenario.fidelity.name(),
                 engines,
-                band: (-band.below, band.above),
+                band: (-share(off[0]), share(off[1])),
+                origins,
                 time_shares,
                 seed: scenario.workload.seed,
             },

@@ -3,8 +3,11 @@
 //! microseconds (`*_us`) per call.
 
 mod communication;
+mod decode;
 mod delta;
 mod gemm;
+mod moe;
+mod prefill;
 
 use super::csv::{Line, lines};
 use super::{Found, Row, TablesError};
@@ -41,6 +44,13 @@ const SOURCES: &[Source] = &[
     Source { operator: "deepep_ll", read: communication::low_latency_combine },
     Source { operator: "trtllm_alltoall", read: communication::nvlink },
     Source { operator: "gdn", read: delta::read },
+    Source { operator: "context_attention", read: prefill::attention },
+    Source { operator: "context_mla", read: prefill::mla },
+    Source { operator: "mla_context_module", read: prefill::mla_module },
+    Source { operator: "wideep_context_mla", read: prefill::wideep_mla },
+    Source { operator: "dsa_context_module", read: prefill::dsa_module },
+    Source { operator: "generation_attention", read: decode::read },
+    Source { operator: "moe", read: moe::read },
 ];
 
 /// The systems' names and ours.
@@ -59,9 +69,18 @@ const SYSTEMS: [(&str, &str); 11] = [
 ];
 
 fn gpu_of(system: &str, catalog: &Catalog) -> Result<GpuId, String> {
-    let known = SYSTEMS.iter().find(|(own, _)| *own == system).map_or(system, |(_, ours)| ours);
-    let id: GpuId = known.parse().map_err(|_| format!("unknown GPU {system:?}"))?;
-    if catalog.gpu(&id).is_some() { Ok(id) } else { Err(format!("unknown GPU {system:?}")) }
+    let known = SYSTEMS
+        .iter()
+        .find(|(own, _)| *own == system)
+        .map_or(system, |(_, ours)| ours);
+    let id: GpuId = known
+        .parse()
+        .map_err(|_| format!("unknown GPU {system:?}"))?;
+    if catalog.gpu(&id).is_some() {
+        Ok(id)
+    } else {
+        Err(format!("unknown GPU {system:?}"))
+    }
 }
 
 /// Operators of the layout by a family of ours, for reports.
@@ -84,7 +103,9 @@ pub(super) fn read(dir: &Path, catalog: &Catalog, found: &mut Found) -> Result<(
         for entry in entries.filter_map(Result::ok).take(1000) {
             let path = entry.path();
             let name = entry.file_name().to_string_lossy().into_owned();
-            let system = name.strip_suffix(".csv.gz").or_else(|| name.strip_suffix(".csv"));
+            let system = name
+                .strip_suffix(".csv.gz")
+                .or_else(|| name.strip_suffix(".csv"));
             if let (true, Some(system)) = (path.is_file(), system) {
                 files.push((path, Some(system.to_owned()), source));
             }
@@ -123,7 +144,14 @@ fn file(
                     precision: entry.precision,
                     kernel: communication::kernel(line, &entry.shape),
                 };
-                found.add(id, entry.attributes, Row { shape: entry.shape, seconds: entry.seconds });
+                found.add(
+                    id,
+                    entry.attributes,
+                    Row {
+                        shape: entry.shape,
+                        seconds: entry.seconds,
+                    },
+                );
             }
             Err(why) => found.refuse(&place, number, why),
         }

@@ -1,0 +1,180 @@
+//! The calibrated and the measured fidelity: each operator by the surface nearest to what is
+//! asked, by the roofline where there is none.
+
+use super::asked::asked;
+use super::hardware::Hardware;
+use super::relatives::relatives;
+use super::shape::Family;
+use super::store::{Calibrations, Match, Wanted};
+use super::surface::{Estimate, Surface};
+use crate::catalog::{Catalog, Gpu};
+use crate::cost::operator::{Band, Fidelity, OpCost, Operator, Origin, Prices};
+use crate::cost::roofline::RooflineOn;
+use crate::plan::{Engine, EngineKind};
+use std::sync::Arc;
+
+/// Prices by calibrations.
+#[derive(Debug, Clone)]
+pub struct Calibrated {
+    name: &'static str,
+    calibrations: Arc<Calibrations>,
+    catalog: Arc<Catalog>,
+}
+
+impl Calibrated {
+    /// By fits.
+    #[must_use]
+    pub const fn new(calibrations: Arc<Calibrations>, catalog: Arc<Catalog>) -> Self {
+        Self {
+            name: "calibrated",
+            calibrations,
+            catalog,
+        }
+    }
+
+    /// By a user's own measurements first: surfaces that keep what their fit leaves.
+    #[must_use]
+    pub const fn measured(calibrations: Arc<Calibrations>, catalog: Arc<Catalog>) -> Self {
+        Self {
+            name: "measured",
+            calibrations,
+            catalog,
+        }
+    }
+}
+
+impl Fidelity for Calibrated {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn on(&self, gpu: &Gpu, engine: &Engine) -> Arc<dyn Prices> {
+        Arc::new(CalibratedOn::of(
+            &self.calibrations,
+            &self.catalog,
+            gpu,
+            engine,
+        ))
+    }
+}
+
+/// An engine's name in tables.
+#[must_use]
+pub const fn table_name(engine: EngineKind) -> &'static str {
+    match engine {
+        EngineKind::Vllm => "vllm",
+        EngineKind::Sglang => "sglang",
+        EngineKind::TensorRtLlm => "trtllm",
+    }
+}
+
+/// A surface in use.
+#[derive(Debug, Clone)]
+struct Chosen {
+    surface: Arc<Surface>,
+    near: Match,
+    band: Band,
+}
+
+/// One engine's kernels on one GPU.
+#[derive(Debug, Clone)]
+pub struct CalibratedOn {
+    hardware: Hardware,
+    roofline: RooflineOn,
+    chosen: Vec<(Family, Chosen)>,
+}
+
+/// How an operator was priced: what results and the window show of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Explained {
+    /// By which surface.
+    pub surface: Arc<Surface>,
+    /// How near it is to what was asked.
+    pub near: Match,
+    /// The price.
+    pub estimate: Estimate,
+}
+
+impl CalibratedOn {
+    fn of(calibrations: &Calibrations, catalog: &Catalog, gpu: &Gpu, engine: &Engine) -> Self {
+        let kin = relatives(gpu, catalog);
+        let mut chosen = Vec::new();
+        for (family, precision) in calibrations.kinds() {
+            let wanted = Wanted {
+                gpu: &gpu.id,
+                family,
+                precision,
+                engine: table_name(engine.kind),
+                version: &engine.version,
+                kernel: "",
+            };
+            if let Some((surface, near)) = calibrations.find(&wanted, &kin) {
+                let band = calibrations.band(surface, near);
+                chosen.push((
+                    family,
+                    Chosen {
+                        surface: Arc::clone(surface),
+                        near,
+                        band,
+                    },
+                ));
+            }
+        }
+        Self {
+            hardware: Hardware::of(gpu),
+            roofline: RooflineOn::of(gpu),
+            chosen,
+        }
+    }
+
+    /// How an operator is priced, if not by the roofline.
+    #[must_use]
+    pub fn explain(&self, operator: &Operator) -> Option<Explained> {
+        let (own, estimate) = self.estimate(operator)?;
+        Some(Explained {
+            surface: Arc::clone(&own.surface),
+            near: own.near,
+            estimate,
+        })
+    }
+
+    fn estimate(&self, operator: &Operator) -> Option<(&Chosen, Estimate)> {
+        let (shape, precisions) = asked(operator)?;
+        let own = precisions.iter().find_map(|precision| {
+            let fits = |(family, own): &&(Family, Chosen)| {
+                *family == shape.family() && own.surface.id.precision == *precision
+            };
+            self.chosen.iter().find(fits)
+        })?;
+        Some((&own.1, own.1.surface.estimate(&self.hardware, &shape)))
+    }
+}
+
+impl Prices for CalibratedOn {
+    fn price(&self, operator: &Operator) -> OpCost {
+        let base = self.roofline.price(operator);
+        let Some((own, estimate)) = self.estimate(operator) else {
+            return base;
+        };
+        // Farther outside what was measured, the less is known: a tenth for every factor of e.
+        let unknown = 0.1 * libm::log(estimate.beyond);
+        OpCost {
+            compute: estimate.parts.compute,
+            memory: estimate.parts.memory,
+            link: estimate.parts.link,
+            launch: estimate.parts.launch,
+            seconds: estimate.parts.seconds,
+            kernels: base.kernels,
+            origin: match (own.near, estimate.beyond > 1.05, estimate.measured) {
+                (_, _, true) => Origin::Measured,
+                (Match::Relative, _, _) => Origin::Relative,
+                (_, true, _) => Origin::Extrapolated,
+                _ => Origin::Calibrated,
+            },
+            band: Band {
+                below: (own.band.below + unknown).min(0.9),
+                above: own.band.above + unknown,
+            },
+        }
+    }
+}
