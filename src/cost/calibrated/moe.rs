@@ -127,7 +127,7 @@ impl Kernel for Moe {
         "down tail_128", "up tiles_64", "down columns", "intermediate mod 128", "intermediate mod 256", "hidden mod 256",
     ];
     const SIZES: usize = 5;
-    const TREES: (usize, usize) = (60, 5);
+    const ANSWERS: usize = 900;
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
         let &[launch, bandwidth, share, edge, prologue, occupancy, cache, permute, rows, token, expert, choice] = p else {

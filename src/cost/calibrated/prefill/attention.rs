@@ -120,7 +120,7 @@ impl Kernel for ContextAttention {
         "group fill", "tokens mod 128", "rows", "kv elements",
     ];
     const SIZES: usize = 6;
-    const TREES: (usize, usize) = (70, 5);
+    const ANSWERS: usize = 1000;
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
         let &[

@@ -151,7 +151,7 @@ impl Kernel for MlaContext {
         "ctas", "tail", "packed_ctas", "packed_tail",
     ];
     const SIZES: usize = 4;
-    const TREES: (usize, usize) = (40, 4);
+    const ANSWERS: usize = 480;
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
         let &[launch, share, prologue, load, small, packed, tail, bandwidth, latents, heads, sequence, hot_size, hot] = p
