@@ -120,7 +120,6 @@ impl Kernel for DeltaConvolution {
     ];
     const FEATURES: &'static [&'static str] = &["tokens", "sequences", "channels", "all tokens", "work", "fill", "first block"];
     const SIZES: usize = 3;
-    const ROWS_PER_ANSWER: usize = 4;
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
         let &[share, cache, edge, block, launch, token, sequence, z] = p else {
@@ -172,7 +171,6 @@ impl Kernel for DeltaChunks {
         "tokens", "sequences", "value heads", "key heads", "chains", "all tokens", "work", "waves", "fill", "waves of two", "chunk rest",
     ];
     const SIZES: usize = 3;
-    const ROWS_PER_ANSWER: usize = 4;
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
         let &[launch, first, chunk, slots, quantised, arithmetic, share, cache, edge, z] = p else {
@@ -227,7 +225,7 @@ impl Kernel for DeltaStep {
     ];
     const FEATURES: &'static [&'static str] = &["sequences", "work", "value heads", "key heads", "waves", "fill"];
     const SIZES: usize = 2;
-    const ROWS_PER_ANSWER: usize = 2;
+    const ROWS_PER_ANSWER: usize = 1;
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
         let &[share, cache, edge, block, launch, z] = p else {

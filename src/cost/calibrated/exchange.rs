@@ -132,7 +132,7 @@ impl Kernel for Exchange {
     ];
     const FEATURES: &'static [&'static str] = &["bytes", "ranks", "bytes per rank", "bytes × ranks", "value"];
     const SIZES: usize = 2;
-    const ROWS_PER_ANSWER: usize = 2;
+    const ROWS_PER_ANSWER: usize = 1;
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
         let &[launch, ranks_us, share_1, later_2, more_2, later_3, more_3, doubling] = p else {
@@ -195,7 +195,7 @@ impl Kernel for EngineAllReduce {
     ];
     const FEATURES: &'static [&'static str] = &["bytes", "ranks", "bytes per rank", "bytes × ranks", "eager"];
     const SIZES: usize = 2;
-    const ROWS_PER_ANSWER: usize = 2;
+    const ROWS_PER_ANSWER: usize = 1;
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
         let &[launch, ranks_us, one, later, later_ranks, two, large_us, large, doubling_1, doubling_2, host, copy] = p else {

@@ -216,7 +216,7 @@ impl Kernel for DeepepLowLatency {
     const FEATURES: &'static [&'static str] =
         &["tokens", "hidden", "topk", "experts", "experts per SM", "SMs", "nodes", "bytes"];
     const SIZES: usize = 3;
-    const ROWS_PER_ANSWER: usize = 2;
+    const ROWS_PER_ANSWER: usize = 1;
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
         let &[sm_gbs, sm_power, scale_up, own, token, nic, launch, experts, nodes_us, z] = p else {
@@ -287,7 +287,7 @@ impl Kernel for NvlinkExchange {
     ];
     const FEATURES: &'static [&'static str] = &["tokens", "copies", "bytes"];
     const SIZES: usize = 1;
-    const ROWS_PER_ANSWER: usize = 2;
+    const ROWS_PER_ANSWER: usize = 1;
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
         let &[scale_up, doubling, memory, choice, launch, ranks_us, z] = p else {
