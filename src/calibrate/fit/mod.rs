@@ -139,16 +139,25 @@ pub fn fit_table(table: &Table, hardware: &Hardware) -> Fitted {
     }
     let measured: Vec<f64> = samples.iter().map(|own| own.log).collect();
     let sizes: Vec<f64> = samples.iter().map(|own| own.shape.size()).collect();
-    let host = samples.first().map_or(0.0, |own| own.shape.host(&model.parameters));
+    let host = samples
+        .first()
+        .map_or(0.0, |own| own.shape.host(&model.parameters));
     let range = range(&samples, table.id.family.sizes());
     Fitted {
         physics: errors_of(&measured, &physics),
         by_size: errors::by_size(&sizes, &measured, &whole),
         numbers: model.parameters.len() + model.forest.nodes(),
-        predicted: measured.iter().zip(&whole).map(|(m, p)| (libm::exp(*m), libm::exp(*p))).collect(),
+        predicted: measured
+            .iter()
+            .zip(&whole)
+            .map(|(m, p)| (libm::exp(*m), libm::exp(*p)))
+            .collect(),
         surface: Surface {
             id: table.id.clone(),
-            attributes: Attributes { host, ..table.attributes.clone() },
+            attributes: Attributes {
+                host,
+                ..table.attributes.clone()
+            },
             parameters: model.parameters,
             forest: model.forest,
             range,

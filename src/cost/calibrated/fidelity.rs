@@ -80,6 +80,7 @@ struct Chosen {
 #[derive(Debug, Clone)]
 pub struct CalibratedOn {
     hardware: Hardware,
+    engine: EngineKind,
     roofline: RooflineOn,
     chosen: Vec<(Family, Chosen)>,
 }
@@ -122,6 +123,7 @@ impl CalibratedOn {
         }
         Self {
             hardware: Hardware::of(gpu),
+            engine: engine.kind,
             roofline: RooflineOn::of(gpu),
             chosen,
         }
@@ -139,7 +141,7 @@ impl CalibratedOn {
     }
 
     fn estimate(&self, operator: &Operator) -> Option<(&Chosen, Estimate)> {
-        let (shape, precisions) = asked(operator)?;
+        let (shape, precisions) = asked(operator, self.engine)?;
         let own = precisions.iter().find_map(|precision| {
             let fits = |(family, own): &&(Family, Chosen)| {
                 *family == shape.family() && own.surface.id.precision == *precision

@@ -18,9 +18,9 @@ mod forest;
 mod gemm;
 mod hardware;
 mod kernel;
-mod prefill;
 mod load;
 mod moe;
+mod prefill;
 mod relatives;
 mod residuals;
 mod shape;
@@ -34,9 +34,11 @@ pub use forest::{Forest, ForestError, Node, Tree, step_of};
 pub use gemm::{Call, Gemm, GemmFormat};
 pub use hardware::Hardware;
 pub use kernel::{Features, Kernel, Parameter, Parts, hash, soft_max};
-pub use prefill::{AttentionFormat, ContextAttention, DsaContext, MlaContext, MlaModule, MlaWidths};
 pub use load::{Load, TILE_ROWS};
 pub use moe::{Moe, MoeFormat};
+pub use prefill::{
+    AttentionFormat, ContextAttention, DsaContext, MlaContext, MlaModule, MlaWidths,
+};
 pub use relatives::relatives;
 pub use residuals::Residuals;
 pub use shape::{Family, Shape};

@@ -4,8 +4,8 @@ use super::decode::Decode;
 use super::gemm::Gemm;
 use super::hardware::Hardware;
 use super::kernel::{Features, Kernel, Parameter, Parts};
-use super::prefill::{ContextAttention, DsaContext, MlaContext, MlaModule};
 use super::moe::Moe;
+use super::prefill::{ContextAttention, DsaContext, MlaContext, MlaModule};
 use serde::{Deserialize, Serialize};
 
 macro_rules! families {

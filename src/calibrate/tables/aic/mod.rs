@@ -4,8 +4,8 @@
 
 mod decode;
 mod gemm;
-mod prefill;
 mod moe;
+mod prefill;
 
 use super::csv::{Line, lines};
 use super::{Found, Row, TablesError};
@@ -32,14 +32,38 @@ struct Source {
 
 // One line per operator.
 const SOURCES: &[Source] = &[
-    Source { operator: "gemm", read: gemm::read },
-    Source { operator: "context_attention", read: prefill::attention },
-    Source { operator: "context_mla", read: prefill::mla },
-    Source { operator: "mla_context_module", read: prefill::mla_module },
-    Source { operator: "wideep_context_mla", read: prefill::wideep_mla },
-    Source { operator: "dsa_context_module", read: prefill::dsa_module },
-    Source { operator: "generation_attention", read: decode::read },
-    Source { operator: "moe", read: moe::read },
+    Source {
+        operator: "gemm",
+        read: gemm::read,
+    },
+    Source {
+        operator: "context_attention",
+        read: prefill::attention,
+    },
+    Source {
+        operator: "context_mla",
+        read: prefill::mla,
+    },
+    Source {
+        operator: "mla_context_module",
+        read: prefill::mla_module,
+    },
+    Source {
+        operator: "wideep_context_mla",
+        read: prefill::wideep_mla,
+    },
+    Source {
+        operator: "dsa_context_module",
+        read: prefill::dsa_module,
+    },
+    Source {
+        operator: "generation_attention",
+        read: decode::read,
+    },
+    Source {
+        operator: "moe",
+        read: moe::read,
+    },
 ];
 
 /// The systems' names and ours.
