@@ -217,7 +217,7 @@ fn gemm_format(gemm: Dtype, weights: WeightFormat) -> (GemmFormat, &'static [&'s
         (Dtype::Fp8, _) => (GemmFormat::Fp8, &["fp8", "fp8_static"]),
         (Dtype::Fp4 | Dtype::Mxfp4, _) => (GemmFormat::Nvfp4, &["nvfp4"]),
         (Dtype::Int8, _) => (GemmFormat::Int8, &["sq"]),
-        (_, Dtype::Int8 | Dtype::Fp8) => (GemmFormat::W8a16, &["int8_wo"]),
+        (_, Dtype::Int8 | Dtype::Fp8) => (GemmFormat::W8a16, &["int8_wo", "fp8_wo"]),
         (_, Dtype::Int4 | Dtype::Fp4 | Dtype::Mxfp4) => (GemmFormat::W4a16, &["int4_wo"]),
         _ => (GemmFormat::Bf16, &["bfloat16"]),
     }
