@@ -12,8 +12,6 @@ const SHRINK: f64 = 2.0;
 /// A question must lower the squared error by so many rows' worth of the mean square left: what
 /// chance alone gives is noise that bytes should not remember.
 const WORTH: f64 = 3.0;
-/// Rows per answer of the forest a table is allowed.
-const ROWS_PER_ANSWER: usize = 8;
 
 /// How much is boosted.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -27,7 +25,7 @@ pub(super) struct Boosting {
 impl Boosting {
     /// As much as a table of so many rows carries and the family is given.
     pub(super) fn for_rows(rows: usize, family: Family) -> Self {
-        let answers = family.answers().min(rows / ROWS_PER_ANSWER);
+        let answers = family.answers().min(rows / family.rows_per_answer());
         // As deep as wide: 960 answers are 20 trees of 48.
         let leaves = ((answers * 5 / 2) as f64).sqrt() as usize;
         let leaves = leaves.clamp(2, 64);

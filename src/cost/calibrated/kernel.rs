@@ -122,6 +122,8 @@ pub trait Kernel {
     /// Most answers of its forests, over all trees: what the budget of bytes gives it, at about
     /// 3.6 bytes each.
     const ANSWERS: usize = 800;
+    /// Fewest rows to an answer: timings that repeat well carry more answers.
+    const ROWS_PER_ANSWER: usize = 8;
 
     /// Time by the physics. `parameters` are as many as [`Self::PARAMETERS`]. Monotone: no more
     /// time for less work or for better hardware.

@@ -13,6 +13,9 @@
 
 mod asked;
 mod decode;
+mod delta;
+mod exchange;
+mod expert_exchange;
 mod fidelity;
 mod forest;
 mod gemm;
@@ -29,6 +32,9 @@ mod store;
 mod surface;
 
 pub use decode::Decode;
+pub use delta::{DeltaChunks, DeltaConvolution, DeltaHeads, DeltaStep};
+pub use exchange::{Collective, EngineAllReduce, Exchange};
+pub use expert_exchange::{Deepep, DeepepLowLatency, NODES_OF_A_TOKEN, NvlinkExchange, Way, distinct};
 pub use fidelity::{Calibrated, CalibratedOn, Explained, table_name};
 pub use forest::{Forest, ForestError, Node, Tree, step_of};
 pub use gemm::{Call, Gemm, GemmFormat};
@@ -39,6 +45,7 @@ pub use moe::{Moe, MoeFormat};
 pub use prefill::{
     AttentionFormat, ContextAttention, DsaContext, MlaContext, MlaModule, MlaWidths,
 };
+pub use prefill::{AttentionFormat, ContextAttention, DsaContext, MlaContext, MlaModule, MlaWidths};
 pub use relatives::relatives;
 pub use residuals::Residuals;
 pub use shape::{Family, Shape};

@@ -1,5 +1,8 @@
 //! Every family of kernels and a shape of any of them.
 
+use super::delta::{DeltaChunks, DeltaConvolution, DeltaStep};
+use super::exchange::{EngineAllReduce, Exchange};
+use super::expert_exchange::{Deepep, DeepepLowLatency, NvlinkExchange};
 use super::decode::Decode;
 use super::gemm::Gemm;
 use super::hardware::Hardware;
@@ -49,6 +52,12 @@ macro_rules! families {
             #[must_use]
             pub const fn answers(self) -> usize {
                 match self { $(Self::$family => <$shape as Kernel>::ANSWERS,)* }
+            }
+
+            /// Fewest rows to an answer.
+            #[must_use]
+            pub const fn rows_per_answer(self) -> usize {
+                match self { $(Self::$family => <$shape as Kernel>::ROWS_PER_ANSWER,)* }
             }
 
             /// How many features are sizes.
@@ -109,6 +118,14 @@ macro_rules! families {
 // One line per family: its name, its shape, its word in files, its title.
 families! {
     Gemm(Gemm) "gemm" "GEMM",
+    Nccl(Exchange) "nccl" "NCCL collective",
+    CustomAllreduce(EngineAllReduce) "custom_allreduce" "engine's all-reduce",
+    DeepepNormal(Deepep) "deepep_normal" "DeepEP, normal mode",
+    DeepepLl(DeepepLowLatency) "deepep_ll" "DeepEP, low latency",
+    TrtllmAlltoall(NvlinkExchange) "trtllm_alltoall" "NVLink expert exchange",
+    GdnConvolution(DeltaConvolution) "gdn_convolution" "gated delta net, convolution",
+    GdnChunks(DeltaChunks) "gdn_chunks" "gated delta net, prefill",
+    GdnStep(DeltaStep) "gdn_step" "gated delta net, step",
     ContextAttention(ContextAttention) "context_attention" "prefill attention",
     ContextMla(MlaContext) "context_mla" "MLA prefill, core",
     MlaContextModule(MlaModule) "mla_context_module" "MLA prefill, block",

@@ -3,7 +3,9 @@
 //! CSV with an `operator` column (ours). Latencies are milliseconds (`latency_ms`, `latency`),
 //! microseconds (`latency_us`, `*_us`) or seconds (`seconds`) per call.
 
+mod communication;
 mod decode;
+mod delta;
 mod gemm;
 mod moe;
 mod prefill;
@@ -65,6 +67,23 @@ const SOURCES: &[Source] = &[
         operator: "moe",
         read: moe::read,
     },
+    Source { operator: "gemm", read: gemm::read },
+    Source { operator: "nccl", read: communication::nccl },
+    Source { operator: "custom_allreduce", read: communication::custom_all_reduce },
+    // Both ways of an exchange are on one line.
+    Source { operator: "deepep_normal", read: communication::deepep_dispatch },
+    Source { operator: "deepep_normal", read: communication::deepep_combine },
+    Source { operator: "deepep_ll", read: communication::low_latency_dispatch },
+    Source { operator: "deepep_ll", read: communication::low_latency_combine },
+    Source { operator: "trtllm_alltoall", read: communication::nvlink },
+    Source { operator: "gdn", read: delta::read },
+    Source { operator: "context_attention", read: prefill::attention },
+    Source { operator: "context_mla", read: prefill::mla },
+    Source { operator: "mla_context_module", read: prefill::mla_module },
+    Source { operator: "wideep_context_mla", read: prefill::wideep_mla },
+    Source { operator: "dsa_context_module", read: prefill::dsa_module },
+    Source { operator: "generation_attention", read: decode::read },
+    Source { operator: "moe", read: moe::read },
 ];
 
 /// Names others give GPUs, and ours.
@@ -136,6 +155,24 @@ pub(super) fn read(
         let entry = take(line, by_name, in_path.as_ref(), catalog);
         match entry {
             Ok((id, attributes, row)) => found.add(id, attributes, row),
+            Ok((gpu, entry)) => {
+                let id = TableId {
+                    gpu,
+                    family: entry.shape.family(),
+                    engine: line.text("engine").to_owned(),
+                    version: line.text("backend_version").to_owned(),
+                    precision: entry.precision,
+                    kernel: communication::kernel(line, &entry.shape),
+                };
+                found.add(
+                    id,
+                    entry.attributes,
+                    Row {
+                        shape: entry.shape,
+                        seconds: entry.seconds,
+                    },
+                );
+            }
             Err(why) => found.refuse(&place, number, why),
         }
     })?;
