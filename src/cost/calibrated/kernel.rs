@@ -122,6 +122,17 @@ pub trait Kernel {
     /// Most trees of its forests and how deep they are: what the budget of bytes gives it.
     const TREES: (usize, usize) = (60, 5);
 
+    /// The shape as a kernel of an engine runs it, by its name in the tables: what is known about
+    /// that kernel and is no number of the model.
+    #[must_use]
+    fn run_by(self, engine: &str, kernel: &str) -> Self
+    where
+        Self: Sized,
+    {
+        let _ = (engine, kernel);
+        self
+    }
+
     /// Time by the physics. `parameters` are as many as [`Self::PARAMETERS`]. Monotone: no more
     /// time for less work or for better hardware.
     fn physics(&self, hardware: &Hardware, parameters: &[f64]) -> Parts;
