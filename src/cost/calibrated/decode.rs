@@ -34,7 +34,7 @@ pub struct Decode {
     pub past_window: f64,
     /// Bytes of an element of the cache.
     pub kv_bytes: f64,
-    /// Query heads of a KV head the engine's kernel packs at most.
+    /// Query heads of a KV head the kernel packs at most; [`Kernel::run_by`] knows.
     pub packs: f64,
     /// The keys were read just before and may lie in L2: a benchmark's loop, never serving, where
     /// the other layers' keys and weights pass between two readings.
@@ -43,9 +43,9 @@ pub struct Decode {
 
 impl Decode {
     /// Query heads of a KV head that TensorRT-LLM's kernels (XQA, trtllm-gen) pack at most; above
-    /// it takes its masked multi-head attention (`tensorrt_llm/kernels/decoderMaskedMultiheadAttention`;
-    /// its times step at 33 heads on every GPU).
-    pub const TRTLLM_PACKS: f64 = 32.0;
+    /// it takes its masked multi-head attention, an item per head. Its times step at 33 heads on
+    /// every GPU.
+    const TRTLLM_PACKS: f64 = 32.0;
 
     fn group(&self) -> f64 {
         (self.heads / self.kv_heads.max(1.0)).max(1.0)
@@ -199,6 +199,18 @@ impl Kernel for Decode {
         "fill",
     ];
     const SIZES: usize = 3;
+
+    fn run_by(self, engine: &str, kernel: &str) -> Self {
+        // FlashAttention 2 packs only where there is no window (`seqlenq_ngroups_swapped` in its
+        // `mha_fwd_kvcache`): with one, its times go with query heads.
+        let second = kernel.ends_with("_fa2") && self.window > 0.0;
+        let packs = match engine {
+            "trtllm" => Self::TRTLLM_PACKS,
+            _ if second => 1.0,
+            _ => f64::INFINITY,
+        };
+        Self { packs, ..self }
+    }
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
         let &[

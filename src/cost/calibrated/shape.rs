@@ -80,6 +80,12 @@ macro_rules! families {
                 match self { $(Self::$family(_) => Family::$family,)* }
             }
 
+            /// See [`Kernel::run_by`].
+            #[must_use]
+            pub fn run_by(self, engine: &str, kernel: &str) -> Self {
+                match self { $(Self::$family(own) => Self::$family(own.run_by(engine, kernel)),)* }
+            }
+
             /// See [`Kernel::physics`].
             #[must_use]
             pub fn physics(&self, hardware: &Hardware, parameters: &[f64]) -> Parts {

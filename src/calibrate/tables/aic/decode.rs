@@ -34,15 +34,11 @@ pub(super) fn read(line: &Line<'_>) -> Result<Entry, String> {
         window,
         past_window: if attended < context { 1.0 } else { 0.0 },
         kv_bytes: bytes_of(cache)?,
-        packs: if line.text("engine") == "trtllm" {
-            Decode::TRTLLM_PACKS
-        } else {
-            f64::INFINITY
-        },
+        packs: f64::INFINITY,
         hot: true,
     };
     Ok(Entry {
-        shape: Shape::Decode(shape),
+        shape: Shape::Decode(shape).run_by(line.text("engine"), line.text("kernel_source")),
         seconds: line.milliseconds("latency_ms")?,
         precision: precision(attention, cache),
         attributes: Attributes {
