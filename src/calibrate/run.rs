@@ -146,6 +146,7 @@ pub fn write(outcome: &Outcome, dir: &Path) -> Result<Vec<PathBuf>, CalibrateErr
             data: outcome.data.clone(),
             code: outcome.code.clone(),
             gpu: gpu.clone(),
+            parameters: surfaces.iter().map(|row| named(row.family())).collect(),
             stand_ins: outcome
                 .stand_ins
                 .by_gpu
@@ -158,6 +159,12 @@ pub fn write(outcome: &Outcome, dir: &Path) -> Result<Vec<PathBuf>, CalibrateErr
     }
     put("report.md".to_owned(), report_text(outcome))?;
     Ok(written)
+}
+
+/// A family with its parameters' names.
+fn named(family: Family) -> (Family, Vec<String>) {
+    let names = family.parameters().iter();
+    (family, names.map(|own| own.name.to_owned()).collect())
 }
 
 fn data_hash(tables: &[Table]) -> u64 {

@@ -37,7 +37,13 @@ impl Boosting {
             (_, ..1000) => (4, WORTH),
             _ => (8, WORTH),
         };
-        Self { trees, leaves, least_rows, worth, rate: (6.0 / trees as f64).clamp(0.25, 0.8) }
+        Self {
+            trees,
+            leaves,
+            least_rows,
+            worth,
+            rate: (6.0 / trees as f64).clamp(0.25, 0.8),
+        }
     }
 }
 
@@ -82,7 +88,12 @@ struct Split {
 /// Nodes while a tree grows: branches by index, in order of growth.
 #[derive(Debug, Clone, Copy)]
 enum Grown {
-    Question { feature: usize, threshold: u16, below: usize, above: usize },
+    Question {
+        feature: usize,
+        threshold: u16,
+        below: usize,
+        above: usize,
+    },
     Answer(f64),
 }
 
@@ -104,8 +115,16 @@ pub(super) fn boost(features: &[&Features], residuals: &[f64], how: Boosting) ->
     });
     let largest = answers.fold(0.0, f64::max);
     // As a file keeps it, so that what is fitted is what is read.
-    let scale = format!("{:.5e}", largest / 127.0).parse::<f64>().unwrap_or(0.0);
-    Forest { scale, trees: grown.iter().map(|nodes| Tree(preorder(nodes, scale))).collect() }
+    let scale = format!("{:.5e}", largest / 127.0)
+        .parse::<f64>()
+        .unwrap_or(0.0);
+    Forest {
+        scale,
+        trees: grown
+            .iter()
+            .map(|nodes| Tree(preorder(nodes, scale)))
+            .collect(),
+    }
 }
 
 /// One tree; its answers are taken off the residuals.
@@ -117,31 +136,67 @@ fn grow(binned: &Binned, left: &mut [f64], how: Boosting) -> Vec<Grown> {
     let histogram = binned.histogram(&all, left);
     let split = binned.best(&histogram, how.least_rows, worth);
     let mut nodes = vec![Grown::Answer(0.0)];
-    let mut leaves = vec![Leaf { node: 0, rows: all, histogram, split }];
+    let mut leaves = vec![Leaf {
+        node: 0,
+        rows: all,
+        histogram,
+        split,
+    }];
     while leaves.len() < how.leaves {
         let best = leaves
             .iter()
             .enumerate()
             .filter_map(|(index, leaf)| leaf.split.map(|split| (split.gain, index)))
-            .fold(None, |best: Option<(f64, usize)>, own| if best.is_some_and(|b| b.0 >= own.0) { best } else { Some(own) });
+            .fold(None, |best: Option<(f64, usize)>, own| {
+                if best.is_some_and(|b| b.0 >= own.0) {
+                    best
+                } else {
+                    Some(own)
+                }
+            });
         let Some((_, index)) = best else {
             break;
         };
-        let Leaf { node, rows, histogram, split: Some(Split { feature, bin, .. }) } = leaves.swap_remove(index) else {
+        let Leaf {
+            node,
+            rows,
+            histogram,
+            split: Some(Split { feature, bin, .. }),
+        } = leaves.swap_remove(index)
+        else {
             break;
         };
-        let (below, above): (Vec<u32>, Vec<u32>) = rows.iter().partition(|row| binned.bin(**row, feature) < bin);
+        let (below, above): (Vec<u32>, Vec<u32>) = rows
+            .iter()
+            .partition(|row| binned.bin(**row, feature) < bin);
         // The smaller side is counted, the larger is what remains.
         let below_is_small = below.len() <= above.len();
         let small = binned.histogram(if below_is_small { &below } else { &above }, left);
         let large = histogram.without(&small);
-        let (below_histogram, above_histogram) = if below_is_small { (small, large) } else { (large, small) };
+        let (below_histogram, above_histogram) = if below_is_small {
+            (small, large)
+        } else {
+            (large, small)
+        };
         let first = nodes.len();
-        nodes[node] = Grown::Question { feature, threshold: binned.edges[feature][bin - 1], below: first, above: first + 1 };
-        for (node, (rows, histogram)) in [(first, (below, below_histogram)), (first + 1, (above, above_histogram))] {
+        nodes[node] = Grown::Question {
+            feature,
+            threshold: binned.edges[feature][bin - 1],
+            below: first,
+            above: first + 1,
+        };
+        for (node, (rows, histogram)) in [
+            (first, (below, below_histogram)),
+            (first + 1, (above, above_histogram)),
+        ] {
             nodes.push(Grown::Answer(0.0));
             let split = binned.best(&histogram, how.least_rows, worth);
-            leaves.push(Leaf { node, rows, histogram, split });
+            leaves.push(Leaf {
+                node,
+                rows,
+                histogram,
+                split,
+            });
         }
     }
     for leaf in &leaves {
@@ -166,14 +221,30 @@ fn preorder(nodes: &[Grown], scale: f64) -> Vec<Node> {
             *above = next;
         }
         match nodes[index] {
-            Grown::Question { feature, threshold, below, above } => {
+            Grown::Question {
+                feature,
+                threshold,
+                below,
+                above,
+            } => {
                 open.push((above, Some(out.len())));
                 open.push((below, None));
-                out.push(Node::Question { feature: u8::try_from(feature).unwrap_or(u8::MAX), threshold, above: 0 });
+                out.push(Node::Question {
+                    feature: u8::try_from(feature).unwrap_or(u8::MAX),
+                    threshold,
+                    above: 0,
+                });
             }
             Grown::Answer(answer) => {
-                #[expect(clippy::cast_possible_truncation, reason = "rounded, and float casts saturate")]
-                out.push(Node::Answer(if scale > 0.0 { libm::round(answer / scale) as i8 } else { 0 }));
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    reason = "rounded, and float casts saturate"
+                )]
+                out.push(Node::Answer(if scale > 0.0 {
+                    libm::round(answer / scale) as i8
+                } else {
+                    0
+                }));
             }
         }
     }
@@ -186,8 +257,10 @@ impl Binned {
         let mut bins = vec![0; width * features.len()];
         let edges = (0..width)
             .map(|feature| {
-                let values: Vec<u16> =
-                    features.iter().map(|own| step_of(own.values().get(feature).copied().unwrap_or(0.0))).collect();
+                let values: Vec<u16> = features
+                    .iter()
+                    .map(|own| step_of(own.values().get(feature).copied().unwrap_or(0.0)))
+                    .collect();
                 let edges = edges(&values);
                 for (row, value) in values.iter().enumerate() {
                     let bin = edges.partition_point(|edge| edge <= value);
@@ -221,8 +294,11 @@ impl Binned {
     fn best(&self, histogram: &Histogram, least_rows: u32, worth: f64) -> Option<Split> {
         let mut best: Option<Split> = None;
         let score = |(sum, rows): (f64, u32)| sum * sum / (f64::from(rows) + SHRINK);
-        for (feature, (bins, edges)) in histogram.0.chunks_exact(BINS).zip(&self.edges).enumerate() {
-            let whole = bins.iter().fold((0.0, 0), |all, own| (all.0 + own.0, all.1 + own.1));
+        for (feature, (bins, edges)) in histogram.0.chunks_exact(BINS).zip(&self.edges).enumerate()
+        {
+            let whole = bins
+                .iter()
+                .fold((0.0, 0), |all, own| (all.0 + own.0, all.1 + own.1));
             let mut below = (0.0, 0);
             for bin in 1..=edges.len() {
                 below = (below.0 + bins[bin - 1].0, below.1 + bins[bin - 1].1);
@@ -248,9 +324,14 @@ fn edges(values: &[u16]) -> Vec<u16> {
     distinct.dedup();
     if distinct.len() <= BINS {
         // Half way between neighbours.
-        return distinct.windows(2).map(|pair| pair[0] + (pair[1] - pair[0]).div_ceil(2)).collect();
+        return distinct
+            .windows(2)
+            .map(|pair| pair[0] + (pair[1] - pair[0]).div_ceil(2))
+            .collect();
     }
-    let mut edges: Vec<u16> = (1..BINS).map(|bin| sorted[bin * sorted.len() / BINS]).collect();
+    let mut edges: Vec<u16> = (1..BINS)
+        .map(|bin| sorted[bin * sorted.len() / BINS])
+        .collect();
     edges.dedup();
     edges.retain(|edge| *edge > sorted[0]);
     edges

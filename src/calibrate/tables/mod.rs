@@ -2,10 +2,13 @@
 
 mod aic;
 mod csv;
+mod profile;
 mod routing;
+mod walk;
 
 use crate::catalog::Catalog;
 use crate::cost::calibrated::{Attributes, Shape, TableId};
+use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -66,8 +69,25 @@ pub fn read_tables(
     dir: &Path,
     catalog: &Catalog,
 ) -> Result<(Vec<Table>, Vec<Refused>), TablesError> {
+    let unreadable = |why: std::io::Error| TablesError::Unreadable {
+        place: dir.display().to_string(),
+        why: why.to_string(),
+    };
+    dir.read_dir().map_err(unreadable)?;
+    let read: Vec<Result<Found, TablesError>> = walk::files(dir)
+        .par_iter()
+        .map(|path| {
+            let mut found = Found::default();
+            if !aic::read(dir, path, catalog, &mut found)? {
+                profile::read(dir, path, catalog, &mut found)?;
+            }
+            Ok(found)
+        })
+        .collect();
     let mut found = Found::default();
-    aic::read(dir, catalog, &mut found)?;
+    for part in read {
+        found.merge(part?);
+    }
     if found.tables.is_empty() && found.refused.is_empty() {
         return Err(TablesError::Nothing(dir.display().to_string()));
     }

@@ -80,6 +80,7 @@ struct Chosen {
 #[derive(Debug, Clone)]
 pub struct CalibratedOn {
     hardware: Hardware,
+    engine: EngineKind,
     roofline: RooflineOn,
     chosen: Vec<(Family, Chosen)>,
 }
@@ -122,6 +123,7 @@ impl CalibratedOn {
         }
         Self {
             hardware: Hardware::of(gpu),
+            engine: engine.kind,
             roofline: RooflineOn::of(gpu),
             chosen,
         }
@@ -139,14 +141,16 @@ impl CalibratedOn {
     }
 
     fn estimate(&self, operator: &Operator) -> Option<(&Chosen, Estimate)> {
-        let (shape, precisions) = asked(operator)?;
+        let (shape, precisions) = asked(operator, self.engine)?;
         let own = precisions.iter().find_map(|precision| {
             let fits = |(family, own): &&(Family, Chosen)| {
                 *family == shape.family() && own.surface.id.precision == *precision
             };
             self.chosen.iter().find(fits)
         })?;
-        Some((&own.1, own.1.surface.estimate(&self.hardware, &shape)))
+        let surface = &own.1.surface;
+        let shape = shape.run_by(&surface.id.engine, &surface.id.kernel);
+        Some((&own.1, surface.estimate(&self.hardware, &shape)))
     }
 }
 

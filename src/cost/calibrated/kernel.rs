@@ -125,6 +125,17 @@ pub trait Kernel {
     /// Fewest rows to an answer; 1: timings that repeat to a percent, of which every row counts.
     const ROWS_PER_ANSWER: usize = 8;
 
+    /// The shape as a kernel of an engine runs it, by its name in the tables: what is known about
+    /// that kernel and is no number of the model.
+    #[must_use]
+    fn run_by(self, engine: &str, kernel: &str) -> Self
+    where
+        Self: Sized,
+    {
+        let _ = (engine, kernel);
+        self
+    }
+
     /// Time by the physics. `parameters` are as many as [`Self::PARAMETERS`]. Monotone: no more
     /// time for less work or for better hardware.
     fn physics(&self, hardware: &Hardware, parameters: &[f64]) -> Parts;

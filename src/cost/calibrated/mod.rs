@@ -42,6 +42,9 @@ pub use hardware::Hardware;
 pub use kernel::{Features, Kernel, Parameter, Parts, hash, soft_max};
 pub use load::{Load, TILE_ROWS};
 pub use moe::{Moe, MoeFormat};
+pub use prefill::{
+    AttentionFormat, ContextAttention, DsaContext, MlaContext, MlaModule, MlaWidths,
+};
 pub use prefill::{AttentionFormat, ContextAttention, DsaContext, MlaContext, MlaModule, MlaWidths};
 pub use relatives::relatives;
 pub use residuals::Residuals;

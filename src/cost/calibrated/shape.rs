@@ -7,8 +7,8 @@ use super::decode::Decode;
 use super::gemm::Gemm;
 use super::hardware::Hardware;
 use super::kernel::{Features, Kernel, Parameter, Parts};
-use super::prefill::{ContextAttention, DsaContext, MlaContext, MlaModule};
 use super::moe::Moe;
+use super::prefill::{ContextAttention, DsaContext, MlaContext, MlaModule};
 use serde::{Deserialize, Serialize};
 
 macro_rules! families {
@@ -78,6 +78,12 @@ macro_rules! families {
             #[must_use]
             pub const fn family(&self) -> Family {
                 match self { $(Self::$family(_) => Family::$family,)* }
+            }
+
+            /// See [`Kernel::run_by`].
+            #[must_use]
+            pub fn run_by(self, engine: &str, kernel: &str) -> Self {
+                match self { $(Self::$family(own) => Self::$family(own.run_by(engine, kernel)),)* }
             }
 
             /// See [`Kernel::physics`].

@@ -115,6 +115,8 @@ pub struct CalibrationFile {
     pub code: String,
     /// The GPU.
     pub gpu: GpuId,
+    /// Names of each family's parameters, in the order its surfaces give them.
+    pub parameters: BTreeMap<Family, Vec<String>>,
     /// How far off its surfaces were on measurements they stood in for.
     pub stand_ins: Vec<StandIn>,
     /// The surfaces.
@@ -194,7 +196,7 @@ pub struct SurfaceRow {
     host_us: f64,
     #[serde(default, skip_serializing_if = "is_false")]
     hot_l2: bool,
-    parameters: BTreeMap<String, f64>,
+    parameters: Vec<f64>,
     range: Vec<(f64, f64)>,
     /// On held-out keys.
     held_out: ErrorNumbers,
@@ -208,12 +210,21 @@ impl CalibrationFile {
     pub fn text(&self) -> String {
         let plain = |value: &dyn Fn() -> Result<String, ron::Error>| value().unwrap_or_default();
         let mut out = format!(
-            "(\n    version: {},\n    data: {:?},\n    code: {:?},\n    gpu: {},\n    stand_ins: [\n",
+            "(\n    version: {},\n    data: {:?},\n    code: {:?},\n    gpu: {},\n    parameters: {{\n",
             self.version,
             self.data,
             self.code,
             plain(&|| ron::to_string(&self.gpu)),
         );
+        for own in &self.parameters {
+            let (family, names) = (ron::to_string(own.0), ron::to_string(own.1));
+            out.push_str(&format!(
+                "        {}: {},\n",
+                family.unwrap_or_default(),
+                names.unwrap_or_default()
+            ));
+        }
+        out.push_str("    },\n    stand_ins: [\n");
         for own in &self.stand_ins {
             out.push_str("        ");
             out.push_str(&plain(&|| ron::to_string(own)));
@@ -253,7 +264,6 @@ impl SurfaceRow {
     #[must_use]
     pub fn of(surface: &Surface) -> Self {
         let id = &surface.id;
-        let names = id.family.parameters().iter();
         Self {
             family: id.family,
             engine: id.engine.clone(),
@@ -263,9 +273,10 @@ impl SurfaceRow {
             quantises: surface.attributes.quantises,
             host_us: rounded(surface.attributes.host * 1e6, 4),
             hot_l2: surface.attributes.hot_l2,
-            parameters: names
-                .zip(&surface.parameters)
-                .map(|(own, value)| (own.name.to_owned(), rounded(*value, 5)))
+            parameters: surface
+                .parameters
+                .iter()
+                .map(|value| rounded(*value, 4))
                 .collect(),
             range: surface
                 .range
@@ -278,25 +289,34 @@ impl SurfaceRow {
         }
     }
 
+    /// Its family.
+    #[must_use]
+    pub const fn family(&self) -> Family {
+        self.family
+    }
+
     /// The surface, checked.
     fn surface(self, gpu: &GpuId) -> Result<Surface, String> {
         let family = self.family;
-        let mut given = self.parameters;
-        let mut parameters = Vec::with_capacity(family.parameters().len());
-        for Parameter {
-            name, low, high, ..
-        } in family.parameters()
+        let known = family.parameters();
+        if self.parameters.len() != known.len() {
+            return Err(format!(
+                "{} parameters, {} has {}",
+                self.parameters.len(),
+                family.title(),
+                known.len()
+            ));
+        }
+        for (
+            Parameter {
+                name, low, high, ..
+            },
+            value,
+        ) in known.iter().zip(&self.parameters)
         {
-            let value = given
-                .remove(*name)
-                .ok_or_else(|| format!("parameter {name} is missing"))?;
-            if !(value >= low * 0.999 && value <= high * 1.001) {
+            if !(*value >= low * 0.999 && *value <= high * 1.001) {
                 return Err(format!("{name} {value} is outside {low} … {high}"));
             }
-            parameters.push(value);
-        }
-        if let Some(name) = given.keys().next() {
-            return Err(format!("unknown parameter {name}"));
         }
         if self.range.len() != family.sizes() {
             return Err(format!(
@@ -332,7 +352,7 @@ impl SurfaceRow {
                 host: self.host_us * 1e-6,
                 hot_l2: self.hot_l2,
             },
-            parameters,
+            parameters: self.parameters,
             forest,
             range: self.range,
             held_out: errors_from(self.held_out)?,
@@ -422,6 +442,29 @@ impl Calibrations {
             });
         }
         let gpu = own.gpu;
+        for (family, names) in &own.parameters {
+            if !names
+                .iter()
+                .eq(family.parameters().iter().map(|known| known.name))
+            {
+                return Err(CalibrationError::Surface {
+                    file: file.to_owned(),
+                    surface: family.word().to_owned(),
+                    why: "its parameters are not those of this program: calibrate again".to_owned(),
+                });
+            }
+        }
+        if let Some(row) = own
+            .surfaces
+            .iter()
+            .find(|row| !own.parameters.contains_key(&row.family))
+        {
+            return Err(CalibrationError::Surface {
+                file: file.to_owned(),
+                surface: row.family.word().to_owned(),
+                why: "names of its parameters are missing".to_owned(),
+            });
+        }
         let wrong = |surface: String, why: String| CalibrationError::Surface {
             file: file.to_owned(),
             surface,

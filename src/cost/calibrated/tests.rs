@@ -1,7 +1,11 @@
 use super::{Forest, Node, Tree};
 
 fn question(feature: u8, threshold: u16, above: u16) -> Node {
-    Node::Question { feature, threshold, above }
+    Node::Question {
+        feature,
+        threshold,
+        above,
+    }
 }
 
 fn two_trees() -> Forest {
@@ -9,7 +13,13 @@ fn two_trees() -> Forest {
         scale: 0.01,
         trees: vec![
             // 1125 / 128 − 8 = 0.789.
-            Tree(vec![question(0, 1125, 4), question(2, 12, 3), Node::Answer(-127), Node::Answer(3), Node::Answer(127)]),
+            Tree(vec![
+                question(0, 1125, 4),
+                question(2, 12, 3),
+                Node::Answer(-127),
+                Node::Answer(3),
+                Node::Answer(127),
+            ]),
             Tree(vec![Node::Answer(5)]),
         ],
     }
@@ -29,9 +39,20 @@ fn a_forest_survives_its_text() {
 #[test]
 fn text_that_is_no_forest_is_refused() {
     let text = two_trees().encode();
-    assert!(Forest::decode(&text, 0.01, 2).is_err(), "a feature the family does not have");
+    assert!(
+        Forest::decode(&text, 0.01, 2).is_err(),
+        "a feature the family does not have"
+    );
     assert!(Forest::decode(&text[..6], 0.01, 3).is_err(), "cut short");
-    assert!(Forest::decode("//////////////////////////////////////////////////////////", 0.01, 64).is_err(), "questions without end");
+    assert!(
+        Forest::decode(
+            "//////////////////////////////////////////////////////////",
+            0.01,
+            64
+        )
+        .is_err(),
+        "questions without end"
+    );
     assert!(Forest::decode("?", 0.01, 3).is_err());
     assert!(Forest::decode(&text, f64::NAN, 3).is_err());
 }
