@@ -80,7 +80,8 @@ pub struct EngineAllReduce {
     /// Launched from the host each time instead of replayed in a CUDA graph: the input is copied
     /// into the shared buffer first, and the host is what small ones wait for.
     pub eager: bool,
-    /// The kernel changes from one-shot to two-shot at a size the engine's source has.
+    /// The kernel changes from one-shot to two-shot at a size the engine's source has;
+    /// [`Kernel::run_by`] knows.
     pub switch: bool,
 }
 
@@ -166,6 +167,9 @@ impl Kernel for Exchange {
     }
 }
 
+/// Where the host's time is among an engine's all-reduce parameters.
+const HOST: usize = 10;
+
 /// Bytes from which the engines' kernel is two-shot (`custom_all_reduce.cuh` of vLLM and SGLang,
 /// fully connected GPUs): never for two ranks, 512 KiB up to four, 256 KiB beyond.
 fn two_shot_from(ranks: f64) -> f64 {
@@ -177,6 +181,9 @@ fn two_shot_from(ranks: f64) -> f64 {
         256.0 * 1024.0
     }
 }
+
+/// The kernel that is not vLLM's or SGLang's, whose source has no such size.
+const OTHER_KERNEL: &str = "TRTLLM";
 
 impl Kernel for EngineAllReduce {
     const PARAMETERS: &'static [Parameter] = &[
@@ -196,6 +203,13 @@ impl Kernel for EngineAllReduce {
     const FEATURES: &'static [&'static str] = &["bytes", "ranks", "bytes per rank", "bytes × ranks", "eager"];
     const SIZES: usize = 2;
     const ROWS_PER_ANSWER: usize = 1;
+
+    fn run_by(self, _: &str, kernel: &str) -> Self {
+        Self {
+            switch: kernel != OTHER_KERNEL,
+            ..self
+        }
+    }
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
         let &[launch, ranks_us, one, later, later_ranks, two, large_us, large, doubling_1, doubling_2, host, copy] = p else {
@@ -244,5 +258,13 @@ impl Kernel for EngineAllReduce {
 
     fn size(&self) -> f64 {
         self.bytes
+    }
+
+    fn host(&self, parameters: &[f64]) -> f64 {
+        if self.eager {
+            parameters.get(HOST).copied().unwrap_or(0.0) * 1e-6
+        } else {
+            0.0
+        }
     }
 }

@@ -30,16 +30,16 @@ fn value_bytes(dtype: &str) -> Result<f64, String> {
     }
 }
 
-/// The kernel of a line: what its shape tells where the table's own column does not, and without
-/// how it was launched, which the shape knows too.
+/// The kernel of a line: the table's, without how it was launched, which the shape knows.
 pub(super) fn kernel(line: &Line<'_>, shape: &Shape) -> String {
     let source = line.text("kernel_source");
     match shape {
-        Shape::Nccl(own) => own.collective.word().to_owned(),
-        Shape::CustomAllreduce(_) => source.trim_end_matches("_graph").trim_end_matches("_eager").to_owned(),
-        Shape::DeepepNormal(Deepep { way, nodes, .. }) if *nodes > UNCROWDED => format!("{} crowded", way.word()),
-        Shape::DeepepNormal(Deepep { way, .. }) | Shape::DeepepLl(DeepepLowLatency { way, .. }) => way.word().to_owned(),
-        Shape::TrtllmAlltoall(_) => format!("{source} {}", line.text("op_name").trim_start_matches("alltoall_")),
+        // One library, one name.
+        Shape::Nccl(_) | Shape::DeepepNormal(_) | Shape::DeepepLl(_) => String::new(),
+        Shape::CustomAllreduce(_) => source
+            .trim_end_matches("_graph")
+            .trim_end_matches("_eager")
+            .to_owned(),
         _ => source.to_owned(),
     }
 }
@@ -60,7 +60,8 @@ pub(super) fn nccl(line: &Line<'_>) -> Result<Entry, String> {
     Ok(Entry {
         shape: Shape::Nccl(shape),
         seconds: line.milliseconds("latency_ms")?,
-        precision: String::new(),
+        // The operation stands with the number format: neither is ever traded for another.
+        precision: name.to_owned(),
         attributes: Attributes::default(),
     })
 }
@@ -77,10 +78,10 @@ pub(super) fn custom_all_reduce(line: &Line<'_>) -> Result<Entry, String> {
         ranks: ranks(line)?,
         bytes: line.positive("message_size")? * value_bytes(precision)?,
         eager: source.ends_with("_eager"),
-        switch: source != "TRTLLM",
+        switch: false,
     };
     Ok(Entry {
-        shape: Shape::CustomAllreduce(shape),
+        shape: Shape::CustomAllreduce(shape).run_by(line.text("engine"), source),
         seconds: line.milliseconds("latency_ms")?,
         precision: precision.to_owned(),
         attributes: Attributes::default(),
@@ -91,12 +92,14 @@ fn microseconds(line: &Line<'_>, column: &str) -> Result<f64, String> {
     Ok(line.positive(column)? * 1e-6)
 }
 
-/// What DeepEP sends: FP8 there, BF16 back.
-fn precision(way: Way) -> String {
-    match way {
-        Way::Dispatch => "fp8".to_owned(),
-        Way::Combine => "bfloat16".to_owned(),
-    }
+/// What DeepEP sends, FP8 there and BF16 back, and over which network.
+fn precision(way: Way, nodes: f64) -> String {
+    let format = match way {
+        Way::Dispatch => "fp8",
+        Way::Combine => "bfloat16",
+    };
+    let crowded = if nodes > UNCROWDED { " crowded" } else { "" };
+    format!("{format} {}{crowded}", way.word())
 }
 
 fn deepep(line: &Line<'_>, way: Way) -> Result<Entry, String> {
@@ -115,7 +118,7 @@ fn deepep(line: &Line<'_>, way: Way) -> Result<Entry, String> {
     Ok(Entry {
         shape: Shape::DeepepNormal(shape),
         seconds: microseconds(line, &format!("{}_transmit_us", way.word()))?,
-        precision: precision(way),
+        precision: precision(way, nodes),
         attributes: Attributes::default(),
     })
 }
@@ -143,7 +146,7 @@ fn low_latency(line: &Line<'_>, way: Way) -> Result<Entry, String> {
     Ok(Entry {
         shape: Shape::DeepepLl(shape),
         seconds: microseconds(line, &format!("{}_avg_t_us", way.word()))?,
-        precision: precision(way),
+        precision: precision(way, 1.0),
         attributes: Attributes::default(),
     })
 }
@@ -159,7 +162,8 @@ pub(super) fn low_latency_combine(line: &Line<'_>) -> Result<Entry, String> {
 pub(super) fn nvlink(line: &Line<'_>) -> Result<Entry, String> {
     let precision = line.text("moe_dtype");
     let hidden = line.positive("hidden_size")?;
-    let sent = match line.text("op_name") {
+    let operation = line.text("op_name");
+    let sent = match operation {
         "alltoall_prepare" => 0.0,
         // Results come back in BF16.
         "alltoall_combine" => 2.0,
@@ -187,7 +191,7 @@ pub(super) fn nvlink(line: &Line<'_>) -> Result<Entry, String> {
     Ok(Entry {
         shape: Shape::TrtllmAlltoall(shape),
         seconds: line.milliseconds("latency_ms")?,
-        precision: precision.to_owned(),
+        precision: format!("{precision} {}", operation.trim_start_matches("alltoall_")),
         attributes: Attributes::default(),
     })
 }

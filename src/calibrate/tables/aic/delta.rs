@@ -39,7 +39,11 @@ pub(super) fn read(line: &Line<'_>) -> Result<Entry, String> {
     Ok(Entry {
         shape,
         seconds: line.milliseconds("latency_ms")?,
-        precision: "bfloat16".to_owned(),
+        // The operation stands with the number format: neither is ever traded for another.
+        precision: match shape {
+            Shape::GdnStep(DeltaStep { channels, .. }) if channels > 0.0 => "bfloat16 convolution".to_owned(),
+            _ => "bfloat16".to_owned(),
+        },
         attributes: Attributes::default(),
     })
 }
