@@ -14,7 +14,8 @@ use super::csv::{Line, header, lines};
 use super::walk::words;
 use super::{Found, Row, TablesError};
 use crate::catalog::{Catalog, GpuId};
-use crate::cost::calibrated::{Attributes, Family, Shape, TableId};
+use crate::cost::calibrated::{Attributes, Shape, TableId};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// What a line is a measurement of.
@@ -34,39 +35,8 @@ struct Source {
 }
 
 // One line per operator.
+#[rustfmt::skip]
 const SOURCES: &[Source] = &[
-    Source {
-        operator: "gemm",
-        read: gemm::read,
-    },
-    Source {
-        operator: "context_attention",
-        read: prefill::attention,
-    },
-    Source {
-        operator: "context_mla",
-        read: prefill::mla,
-    },
-    Source {
-        operator: "mla_context_module",
-        read: prefill::mla_module,
-    },
-    Source {
-        operator: "wideep_context_mla",
-        read: prefill::wideep_mla,
-    },
-    Source {
-        operator: "dsa_context_module",
-        read: prefill::dsa_module,
-    },
-    Source {
-        operator: "generation_attention",
-        read: decode::read,
-    },
-    Source {
-        operator: "moe",
-        read: moe::read,
-    },
     Source { operator: "gemm", read: gemm::read },
     Source { operator: "nccl", read: communication::nccl },
     Source { operator: "custom_allreduce", read: communication::custom_all_reduce },
@@ -126,11 +96,13 @@ pub(super) fn gpu_of(system: &str, catalog: &Catalog) -> Result<GpuId, String> {
         .ok_or_else(|| format!("unknown GPU {system:?}"))
 }
 
-/// The source of a file: named by a column, by the file, or by a folder it is in.
-fn source_of(words: &[&str]) -> Option<&'static Source> {
+/// The operator of a file: named by the file, or by a folder it is in.
+fn operator_of(words: &[&str]) -> Option<&'static str> {
+    let known = |word: &&str| SOURCES.iter().find(|source| source.operator == *word);
     words
         .iter()
-        .find_map(|word| SOURCES.iter().find(|source| source.operator == *word))
+        .find_map(known)
+        .map(|source| source.operator)
 }
 
 /// Takes in a file, if it is of this layout.
@@ -141,7 +113,7 @@ pub(super) fn read(
     found: &mut Found,
 ) -> Result<bool, TablesError> {
     let words = words(dir, path);
-    let by_name = source_of(&words);
+    let by_name = operator_of(&words);
     let named = header(path)?.iter().any(|column| column == "operator");
     if by_name.is_none() && !named {
         return Ok(false);
@@ -152,51 +124,39 @@ pub(super) fn read(
         .map(|word| gpu_of(word, catalog))
         .find_map(Result::ok);
     lines(path, |line, number| {
-        let entry = take(line, by_name, in_path.as_ref(), catalog);
-        match entry {
-            Ok((id, attributes, row)) => found.add(id, attributes, row),
-            Ok((gpu, entry)) => {
-                let id = TableId {
-                    gpu,
-                    family: entry.shape.family(),
-                    engine: line.text("engine").to_owned(),
-                    version: line.text("backend_version").to_owned(),
-                    precision: entry.precision,
-                    kernel: communication::kernel(line, &entry.shape),
-                };
-                found.add(
-                    id,
-                    entry.attributes,
-                    Row {
-                        shape: entry.shape,
-                        seconds: entry.seconds,
-                    },
-                );
+        let operator = match (line.text("operator"), by_name) {
+            ("", Some(name)) => name,
+            (operator, _) => operator,
+        };
+        let mut sources = SOURCES
+            .iter()
+            .filter(|source| source.operator == operator)
+            .peekable();
+        if sources.peek().is_none() {
+            found.refuse(&place, number, unknown(operator));
+        }
+        for source in sources {
+            match take(line, source, in_path.as_ref(), catalog) {
+                Ok((id, attributes, row)) => found.add(source.operator, id, attributes, row),
+                Err(why) => found.refuse(&place, number, why),
             }
-            Err(why) => found.refuse(&place, number, why),
         }
     })?;
     Ok(true)
 }
 
+fn unknown(operator: &str) -> String {
+    let known: BTreeSet<&str> = SOURCES.iter().map(|source| source.operator).collect();
+    let known: Vec<&str> = known.into_iter().collect();
+    format!("unknown operator {operator:?}; there are {}", known.join(", "))
+}
+
 fn take(
     line: &Line<'_>,
-    by_name: Option<&'static Source>,
+    source: &Source,
     in_path: Option<&GpuId>,
     catalog: &Catalog,
 ) -> Result<(TableId, Attributes, Row), String> {
-    let operator = line.text("operator");
-    let source = match operator {
-        "" => by_name,
-        operator => source_of(&[operator]),
-    }
-    .ok_or_else(|| {
-        let known: Vec<&str> = SOURCES.iter().map(|source| source.operator).collect();
-        format!(
-            "unknown operator {operator:?}; there are {}",
-            known.join(", ")
-        )
-    })?;
     let gpu = match line.text("gpu") {
         "" => in_path
             .cloned()
@@ -210,7 +170,7 @@ fn take(
         engine: line.text("engine").to_ascii_lowercase(),
         version: line.text("backend_version").to_owned(),
         precision: entry.precision,
-        kernel: line.text("kernel_source").to_owned(),
+        kernel: communication::kernel(line, &entry.shape),
     };
     let row = Row {
         shape: entry.shape,
