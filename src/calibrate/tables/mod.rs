@@ -24,6 +24,8 @@ pub struct Row {
 /// The measurements of one kernel of one engine on one GPU.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
+    /// The operator as the file's layout calls it.
+    pub operator: &'static str,
     /// Which.
     pub id: TableId,
     /// What its times contain.
@@ -113,10 +115,11 @@ struct Found {
 }
 
 impl Found {
-    fn add(&mut self, id: TableId, attributes: Attributes, row: Row) {
+    fn add(&mut self, operator: &'static str, id: TableId, attributes: Attributes, row: Row) {
         self.tables
             .entry(id)
             .or_insert_with_key(|id| Table {
+                operator,
                 id: id.clone(),
                 attributes,
                 rows: Vec::new(),

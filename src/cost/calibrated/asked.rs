@@ -12,13 +12,9 @@ use crate::catalog::Dtype;
 use crate::cost::operator::Operator;
 use crate::cost::reach::Reach;
 use crate::model::WeightFormat;
-use crate::plan::EngineKind;
 
 /// The shape to price and the precisions that may price it; nothing where no family has it.
-pub(super) fn asked(
-    operator: &Operator,
-    engine: EngineKind,
-) -> Option<(Shape, &'static [&'static str])> {
+pub(super) fn asked(operator: &Operator) -> Option<(Shape, &'static [&'static str])> {
     match *operator {
         Operator::Linear {
             tokens,
@@ -64,7 +60,7 @@ pub(super) fn asked(
             Some((Shape::Moe(shape), words))
         }
         Operator::Prefill { .. } => prefill(operator),
-        Operator::Decode { .. } => decode(operator, engine),
+        Operator::Decode { .. } => decode(operator),
         _ => None,
     }
 }
@@ -161,7 +157,7 @@ fn prefill(operator: &Operator) -> Option<(Shape, &'static [&'static str])> {
     Some((Shape::ContextAttention(shape), words))
 }
 
-fn decode(operator: &Operator, engine: EngineKind) -> Option<(Shape, &'static [&'static str])> {
+fn decode(operator: &Operator) -> Option<(Shape, &'static [&'static str])> {
     let Operator::Decode {
         sequences,
         entries,
@@ -201,10 +197,8 @@ fn decode(operator: &Operator, engine: EngineKind) -> Option<(Shape, &'static [&
         window,
         past_window: near * near * near * near,
         kv_bytes,
-        packs: match engine {
-            EngineKind::TensorRtLlm => Decode::TRTLLM_PACKS,
-            EngineKind::Vllm | EngineKind::Sglang => f64::INFINITY,
-        },
+        // Which kernel runs it says how many it packs.
+        packs: f64::INFINITY,
         hot: false,
     };
     Some((Shape::Decode(shape), words))

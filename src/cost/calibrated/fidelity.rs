@@ -80,7 +80,6 @@ struct Chosen {
 #[derive(Debug, Clone)]
 pub struct CalibratedOn {
     hardware: Hardware,
-    engine: EngineKind,
     roofline: RooflineOn,
     chosen: Vec<(Family, Chosen)>,
 }
@@ -123,7 +122,6 @@ impl CalibratedOn {
         }
         Self {
             hardware: Hardware::of(gpu),
-            engine: engine.kind,
             roofline: RooflineOn::of(gpu),
             chosen,
         }
@@ -141,7 +139,7 @@ impl CalibratedOn {
     }
 
     fn estimate(&self, operator: &Operator) -> Option<(&Chosen, Estimate)> {
-        let (shape, precisions) = asked(operator, self.engine)?;
+        let (shape, precisions) = asked(operator)?;
         let own = precisions.iter().find_map(|precision| {
             let fits = |(family, own): &&(Family, Chosen)| {
                 *family == shape.family() && own.surface.id.precision == *precision

@@ -45,7 +45,6 @@ pub use moe::{Moe, MoeFormat};
 pub use prefill::{
     AttentionFormat, ContextAttention, DsaContext, MlaContext, MlaModule, MlaWidths,
 };
-pub use prefill::{AttentionFormat, ContextAttention, DsaContext, MlaContext, MlaModule, MlaWidths};
 pub use relatives::relatives;
 pub use residuals::Residuals;
 pub use shape::{Family, Shape};

@@ -114,7 +114,7 @@ pub(super) fn read(
                 shape: own.shape,
                 seconds: own.seconds,
             };
-            found.add(id, Attributes::default(), row);
+            found.add(id.family.word(), id, Attributes::default(), row);
         }
     })?;
     Ok(true)
