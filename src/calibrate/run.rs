@@ -115,7 +115,7 @@ pub fn calibrate(
     })
 }
 
-/// Writes one file per GPU and the report, into a folder that is made. Files of GPUs without
+/// Writes one file per GPU (fits that are good enough) and the report, into a folder that is made. Files of GPUs without
 /// tables are left.
 ///
 /// # Errors
@@ -127,7 +127,7 @@ pub fn write(outcome: &Outcome, dir: &Path) -> Result<Vec<PathBuf>, CalibrateErr
     };
     std::fs::create_dir_all(dir).map_err(|error| failed(dir, &error))?;
     let mut by_gpu: BTreeMap<&GpuId, Vec<SurfaceRow>> = BTreeMap::new();
-    for fitted in &outcome.fits {
+    for fitted in outcome.fits.iter().filter(|own| own.ships()) {
         by_gpu
             .entry(&fitted.surface.id.gpu)
             .or_default()

@@ -39,6 +39,18 @@ pub struct Fitted {
     pub sound: Errors,
 }
 
+/// Largest median error on held-out keys with which a fit is worth more than the roofline.
+const WORST_SHIPPED: f64 = 0.30;
+
+impl Fitted {
+    /// Whether it is good enough to be written: a table no physics fits is broken, or of a kernel
+    /// no family here describes.
+    #[must_use]
+    pub fn ships(&self) -> bool {
+        self.surface.held_out.median <= WORST_SHIPPED
+    }
+}
+
 /// A row ready for fitting.
 pub(super) struct Sample {
     pub(super) shape: Shape,

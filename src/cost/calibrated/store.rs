@@ -528,15 +528,31 @@ impl Calibrations {
         }
     }
 
-    /// The surface nearest to what is wanted, on its GPU or else on `relatives`, nearest first.
-    /// Number formats are never traded: another format is another kernel.
+    /// The surface nearest to what is wanted: on its GPU, or else on the first of `relatives`
+    /// that has one. Where only another engine was measured on the GPU and a relative has the engine
+    /// wanted, the one that was less far off when it stood in. Number formats are never traded:
+    /// another format is another kernel.
     #[must_use]
     pub fn find(&self, wanted: &Wanted<'_>, relatives: &[GpuId]) -> Option<(&Arc<Surface>, Match)> {
-        self.on(wanted.gpu, wanted, |_| true).or_else(|| {
-            relatives
-                .iter()
-                .find_map(|gpu| self.on(gpu, wanted, |_| true))
-        })
+        let own = self.on(wanted.gpu, wanted, |_| true);
+        if own.is_some_and(|(_, near)| near < Match::Engine) {
+            return own;
+        }
+        let same = |surface: &Surface| surface.id.engine == wanted.engine;
+        let kin = relatives.iter().find_map(|gpu| self.on(gpu, wanted, same));
+        let off = |found: &(&Arc<Surface>, Match)| self.expected_error(found.0, found.1);
+        own.into_iter()
+            .chain(kin)
+            .min_by(|a, b| off(a).total_cmp(&off(b)))
+            .or_else(|| relatives.iter().find_map(|gpu| self.on(gpu, wanted, |_| true)))
+    }
+
+    /// Median error of a surface where it stands in so.
+    fn expected_error(&self, surface: &Surface, near: Match) -> f64 {
+        let id = &surface.id;
+        self.stand_ins
+            .get(&(id.gpu.clone(), id.family, near))
+            .map_or(UNKNOWN.below, |errors| errors.median)
     }
 
     /// The surface nearest to what is wanted among those on one GPU that `may` be taken.
