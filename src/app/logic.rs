@@ -63,6 +63,7 @@ impl App {
             workload: project.workload.clone(),
             trace,
             study: project.curve.clone(),
+            fidelity: Arc::clone(&self.fidelity),
             catalog: Arc::clone(&self.presets.catalog),
             models: Arc::clone(&self.presets.models),
         });

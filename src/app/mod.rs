@@ -42,7 +42,8 @@ mod widgets;
 pub use preflight::{Backend, NoDisplay, preflight};
 
 use crate::catalog::{Catalog, CatalogError};
-use crate::jobs::{CurvePoint, CurveRunner};
+use crate::cost::{Fidelity, Roofline};
+use crate::jobs::{CurvePoint, CurveRunner, FidelityChoice};
 use crate::model::{ModelError, Models};
 use crate::plan::{Design, DesignId};
 use crate::project::{Example, Project, examples};
@@ -59,6 +60,7 @@ use results::ResultsView;
 use selection::Selection;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use thiserror::Error;
 use toasts::Toasts;
@@ -135,6 +137,8 @@ pub struct App {
     view: View,
     runner: CurveRunner,
     outcome: Outcome,
+    /// Whose prices runs take.
+    fidelity: Arc<dyn Fidelity>,
     /// Number of the last job.
     job: u64,
     /// Revision for which it was last decided what to simulate.
@@ -172,8 +176,19 @@ impl App {
         if let Some(path) = &path {
             recent.note(path);
         }
+        let fidelity = FidelityChoice::default().load(
+            &presets.catalog,
+            options.user_presets.as_deref(),
+            &|_, _| {},
+            &AtomicBool::new(false),
+        );
+        let (fidelity, refusal): (Arc<dyn Fidelity>, _) = match fidelity {
+            Ok(own) => (own, None),
+            Err(error) => (Arc::new(Roofline), Some(error.to_string())),
+        };
         let mut app = Self {
             presets,
+            fidelity,
             view: View {
                 design: starter::fresh_design_id(&[]),
                 selection: Selection::default(),
@@ -203,6 +218,12 @@ impl App {
             panels: panels::PanelSizes::default(),
             title: String::new(),
         };
+        if let Some(why) = refusal {
+            app.toasts.push(
+                toasts::Tone::Warning,
+                format!("Calibrations can't be read, prices are the roofline's: {why}"),
+            );
+        }
         app.settle_view();
         app
     }

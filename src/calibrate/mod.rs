@@ -11,6 +11,7 @@
 //! Same data and code give the same bytes, whatever the thread count.
 
 mod fit;
+mod measured;
 mod report;
 mod run;
 mod stand_in;
@@ -18,8 +19,12 @@ mod tables;
 mod validate;
 
 pub use fit::{Fitted, SizeErrors, errors_of, fit_table};
+pub use measured::measured;
 pub use report::report_text;
 pub use run::{CalibrateError, Outcome, Progress, calibrate, write};
 pub use stand_in::{StandIns, stand_ins};
 pub use tables::{Refused, Row, Table, TablesError, read_tables};
 pub use validate::{OperatorErrors, Validation, validate};
+
+#[cfg(test)]
+mod tests;

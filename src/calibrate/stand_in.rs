@@ -38,7 +38,7 @@ pub fn stand_ins(tables: &[Table], surfaces: &[Surface], catalog: &Catalog) -> S
     let mut by_left_out: BTreeMap<(GpuId, GpuId, Family), Logs> = BTreeMap::new();
     for (table, answers) in tables.iter().zip(asked) {
         for (gpu, near, (measured, predicted)) in answers {
-            let mut add = |sum: &mut Logs| {
+            let add = |sum: &mut Logs| {
                 sum.0.extend(&measured);
                 sum.1.extend(&predicted);
             };

@@ -240,14 +240,26 @@ fn operators() -> impl Strategy<Value = Operator> {
             tokens,
             pairs: tokens * (context + 0.5 * (tokens + 1.0)),
             entries: context + tokens,
+            context,
             heads: 8.0,
+            kv_heads: 1.0,
             qk_dim: 128.0,
             v_dim: 128.0,
+            window: 0.0,
+            kv: Dtype::Bf16,
+            latent: false,
             kv_bytes: 512.0
         }),
         (1.0f64..1024.0, 0.0f64..1e8).prop_map(|(sequences, entries)| Operator::Decode {
             sequences,
             entries,
+            heads: 8.0,
+            kv_heads: 1.0,
+            qk_dim: 128.0,
+            v_dim: 128.0,
+            window: 0.0,
+            kv: Dtype::Bf16,
+            latent: false,
             flops: 4096.0,
             kv_bytes: 512.0
         }),
@@ -272,6 +284,10 @@ fn operators() -> impl Strategy<Value = Operator> {
             state_bytes
         }),
         (n(), 1.0f64..256.0).prop_map(|(copies, visited)| Operator::Experts {
+            tokens: copies / 8.0,
+            top_k: 8.0,
+            experts: 256.0,
+            local: 256.0,
             copies,
             visited,
             hidden: 2048.0,
@@ -289,15 +305,15 @@ proptest! {
     fn prices_are_finite_and_a_better_gpu_is_never_slower(op in operators(), faster in 1.0f64..4.0) {
         let catalog = Catalog::embedded().unwrap();
         let gpu = catalog.gpu(&GpuId::new("h800-sxm").unwrap()).unwrap();
-        let price = Roofline.price(gpu, &op);
+        let price = RooflineOn::of(gpu).price(&op);
         let seconds = price.seconds();
         prop_assert!(seconds.is_finite() && seconds > 0.0);
         let mut better = gpu.clone();
         better.bandwidth = better.bandwidth * faster;
-        prop_assert!(Roofline.price(&better, &op).seconds() <= seconds);
+        prop_assert!(RooflineOn::of(&better).price(&op).seconds() <= seconds);
         better.peaks.bf16 = better.peaks.bf16 * faster;
         better.peaks.fp8 = better.peaks.fp8.map(|peak| peak * faster);
-        prop_assert!(Roofline.price(&better, &op).seconds() <= seconds);
+        prop_assert!(RooflineOn::of(&better).price(&op).seconds() <= seconds);
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //! results over a channel, stops within 50 ms when cancelled or superseded.
 
 mod curves;
+mod fidelity;
 
 pub use crate::study::Stage;
 pub use curves::{CurveJob, CurveMessage, CurvePoint, CurveRunner, DesignSnapshot, Waker};
+pub use fidelity::{FidelityChoice, FidelityError};

@@ -9,7 +9,9 @@ mod sweeps;
 pub use errors::{SizeErrors, errors_of};
 
 use super::tables::{Row, Table};
-use crate::cost::calibrated::{Errors, Features, Forest, Hardware, Shape, Surface};
+use crate::cost::calibrated::{
+    Attributes, Errors, Features, Forest, Hardware, Residuals, Shape, Surface,
+};
 use boost::{Boosting, boost};
 use least_squares::{best_start, fit_physics};
 
@@ -35,6 +37,18 @@ pub struct Fitted {
     pub slow: Vec<bool>,
     /// Error on held-out keys of the other rows.
     pub sound: Errors,
+}
+
+/// Largest median error on held-out keys with which a fit is worth more than the roofline.
+const WORST_SHIPPED: f64 = 0.30;
+
+impl Fitted {
+    /// Whether it is good enough to be written: a table no physics fits is broken, or of a kernel
+    /// no family here describes.
+    #[must_use]
+    pub fn ships(&self) -> bool {
+        self.surface.held_out.median <= WORST_SHIPPED
+    }
 }
 
 /// A row ready for fitting.
@@ -73,10 +87,8 @@ pub(super) fn log_physics(shape: &Shape, hardware: &Hardware, parameters: &[f64]
     libm::log(shape.physics(hardware, parameters).seconds.max(1e-12))
 }
 
-/// Fits a table measured on `hardware`.
-#[must_use]
-pub fn fit_table(table: &Table, hardware: &Hardware) -> Fitted {
-    let samples: Vec<Sample> = table
+fn samples_of(table: &Table, hardware: &Hardware) -> Vec<Sample> {
+    table
         .rows
         .iter()
         .map(|Row { shape, seconds }| Sample {
@@ -84,7 +96,41 @@ pub fn fit_table(table: &Table, hardware: &Hardware) -> Fitted {
             log: libm::log(*seconds),
             features: shape.features(hardware),
         })
-        .collect();
+        .collect()
+}
+
+/// Fits a table measured on `hardware` to all of its rows and keeps what is left of them; how far
+/// it is off on shapes it has not seen is not asked, so its band is that of its own rows.
+#[must_use]
+pub fn fit_once(table: &Table, hardware: &Hardware) -> Surface {
+    let samples = samples_of(table, hardware);
+    let all: Vec<&Sample> = samples.iter().collect();
+    let family = table.id.family;
+    let start = best_start(&all, hardware);
+    let model = Model::fit(&all, hardware, start, Boosting::for_rows(all.len(), family));
+    let mut residuals = Residuals::new(family.sizes());
+    let (mut measured, mut predicted) = (Vec::new(), Vec::new());
+    for sample in &samples {
+        let (_, log) = model.log(sample, hardware);
+        residuals.push(sample.features.values(), sample.log - log);
+        measured.push(sample.log);
+        predicted.push(log);
+    }
+    Surface {
+        id: table.id.clone(),
+        attributes: table.attributes.clone(),
+        parameters: model.parameters,
+        forest: model.forest,
+        range: range(&samples, family.sizes()),
+        held_out: errors_of(&measured, &predicted),
+        residuals: Some(residuals),
+    }
+}
+
+/// Fits a table measured on `hardware`.
+#[must_use]
+pub fn fit_table(table: &Table, hardware: &Hardware) -> Fitted {
+    let samples = samples_of(table, hardware);
     let all: Vec<&Sample> = samples.iter().collect();
     // Only which start to descend from is taken from all rows; folds find their own parameters.
     let start = best_start(&all, hardware);
@@ -109,16 +155,20 @@ pub fn fit_table(table: &Table, hardware: &Hardware) -> Fitted {
     let model = Model::fit(&sound, hardware, start, trees);
     let measured: Vec<f64> = samples.iter().map(|own| own.log).collect();
     let sizes: Vec<f64> = samples.iter().map(|own| own.shape.size()).collect();
+    let host = samples
+        .first()
+        .map_or(0.0, |own| own.shape.host(&model.parameters));
     let range = range(&samples, table.id.family.sizes());
     let of_sound = |values: &[f64]| -> Vec<f64> {
         let own = values.iter().zip(&slow);
-        own.filter_map(|(value, slow)| (!slow).then_some(*value)).collect()
+        own.filter_map(|(value, slow)| (!slow).then_some(*value))
+            .collect()
     };
     Fitted {
         sound: errors_of(&of_sound(&measured), &of_sound(&whole)),
         physics: errors_of(&measured, &physics),
         by_size: errors::by_size(&sizes, &measured, &whole),
-        numbers: model.parameters.len() + model.forest.size(),
+        numbers: model.parameters.len() + model.forest.nodes(),
         predicted: measured
             .iter()
             .zip(&whole)
@@ -126,7 +176,10 @@ pub fn fit_table(table: &Table, hardware: &Hardware) -> Fitted {
             .collect(),
         surface: Surface {
             id: table.id.clone(),
-            attributes: table.attributes.clone(),
+            attributes: Attributes {
+                host,
+                ..table.attributes.clone()
+            },
             parameters: model.parameters,
             forest: model.forest,
             range,
@@ -138,10 +191,18 @@ pub fn fit_table(table: &Table, hardware: &Hardware) -> Fitted {
 }
 
 /// Physics' and whole predictions of every row by a fit that had not seen its shape, nor any slow row.
-fn hold_out(samples: &[Sample], slow: &[bool], hardware: &Hardware, start: u64) -> (Vec<f64>, Vec<f64>) {
+fn hold_out(
+    samples: &[Sample],
+    slow: &[bool],
+    hardware: &Hardware,
+    start: u64,
+) -> (Vec<f64>, Vec<f64>) {
     let mut physics = vec![0.0; samples.len()];
     let mut whole = vec![0.0; samples.len()];
-    let sound = samples.iter().zip(slow).filter_map(|(own, slow)| (!slow).then_some(own));
+    let sound = samples
+        .iter()
+        .zip(slow)
+        .filter_map(|(own, slow)| (!slow).then_some(own));
     for fold in 0..FOLDS {
         let held = |own: &Sample| fold_of(own.shape.key()) == fold;
         if !samples.iter().any(held) {
@@ -149,7 +210,11 @@ fn hold_out(samples: &[Sample], slow: &[bool], hardware: &Hardware, start: u64) 
         }
         let rest: Vec<&Sample> = sound.clone().filter(|own| !held(own)).collect();
         // A table of one shape key cannot be held out from itself: then all of it decides.
-        let own = if rest.is_empty() { samples.iter().collect() } else { rest };
+        let own = if rest.is_empty() {
+            samples.iter().collect()
+        } else {
+            rest
+        };
         let Some(family) = own.first().map(|own| own.shape.family()) else {
             continue;
         };

@@ -146,7 +146,9 @@ impl CalibratedOn {
             };
             self.chosen.iter().find(fits)
         })?;
-        Some((&own.1, own.1.surface.estimate(&self.hardware, &shape)))
+        let surface = &own.1.surface;
+        let shape = shape.run_by(&surface.id.engine, &surface.id.kernel);
+        Some((&own.1, surface.estimate(&self.hardware, &shape)))
     }
 }
 

@@ -39,6 +39,7 @@ fn summary(ttft_ms: f64, saturated: bool) -> Arc<Summary> {
             fidelity: "Roofline",
             engines: vec!["vLLM 0.11.0".to_owned()],
             band: (-0.3, 0.3),
+            origins: vec![("roofline", 1.0)],
             time_shares: Vec::new(),
             seed: 7,
         },
