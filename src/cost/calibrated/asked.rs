@@ -3,6 +3,7 @@
 //! most fitting first.
 
 use super::decode::Decode;
+use super::delta::{DeltaChunks, DeltaStep};
 use super::gemm::{Call, Gemm, GemmFormat};
 use super::load::Load;
 use super::moe::{Moe, MoeFormat};
@@ -61,6 +62,30 @@ pub(super) fn asked(operator: &Operator) -> Option<(Shape, &'static [&'static st
         }
         Operator::Prefill { .. } => prefill(operator),
         Operator::Decode { .. } => decode(operator),
+        Operator::Step {
+            sequences,
+            delta: Some(heads),
+            ..
+        } => {
+            let shape = DeltaStep {
+                heads,
+                sequences,
+                channels: 0.0,
+            };
+            Some((Shape::GdnStep(shape), &["bfloat16"]))
+        }
+        Operator::Scan {
+            tokens,
+            delta: Some(heads),
+            ..
+        } => {
+            let shape = DeltaChunks {
+                heads,
+                sequences: 1.0,
+                tokens,
+            };
+            Some((Shape::GdnChunks(shape), &["bfloat16"]))
+        }
         _ => None,
     }
 }
