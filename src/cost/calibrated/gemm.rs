@@ -134,7 +134,7 @@ impl Kernel for Gemm {
         "m power of 2", "n power of 2", "k power of 2", "fill m", "copies in L2",
     ];
     const SIZES: usize = 3;
-    const ANSWERS: usize = 960;
+    const ANSWERS: usize = 800;
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
         let &[launch, host, quantise, quantise_rate, bandwidth, cache, load, prologue, reduce, ref shares @ ..] = p else {
