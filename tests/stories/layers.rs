@@ -29,6 +29,7 @@ const MAY_USE: [(&str, &[&str]); 14] = [
         "report",
         &[
             "units", "catalog", "model", "cluster", "plan", "cost", "workload", "sim", "study",
+            "calibrate",
         ],
     ),
     (

@@ -6,6 +6,7 @@ mod errors;
 mod least_squares;
 mod sweeps;
 
+pub(super) use errors::by_size;
 pub use errors::{SizeErrors, errors_of};
 
 use super::tables::{Row, Table};
@@ -37,6 +38,18 @@ pub struct Fitted {
     pub slow: Vec<bool>,
     /// Error on held-out keys of the other rows.
     pub sound: Errors,
+}
+
+/// Largest median error on held-out keys with which a fit is worth more than the roofline.
+const WORST_SHIPPED: f64 = 0.30;
+
+impl Fitted {
+    /// Whether it is good enough to be written: a table no physics fits is broken, or of a kernel
+    /// no family here describes.
+    #[must_use]
+    pub fn ships(&self) -> bool {
+        self.surface.held_out.median <= WORST_SHIPPED
+    }
 }
 
 /// A row ready for fitting.
@@ -149,7 +162,8 @@ pub fn fit_table(table: &Table, hardware: &Hardware) -> Fitted {
     let range = range(&samples, table.id.family.sizes());
     let of_sound = |values: &[f64]| -> Vec<f64> {
         let own = values.iter().zip(&slow);
-        own.filter_map(|(value, slow)| (!slow).then_some(*value)).collect()
+        own.filter_map(|(value, slow)| (!slow).then_some(*value))
+            .collect()
     };
     Fitted {
         sound: errors_of(&of_sound(&measured), &of_sound(&whole)),
@@ -178,10 +192,18 @@ pub fn fit_table(table: &Table, hardware: &Hardware) -> Fitted {
 }
 
 /// Physics' and whole predictions of every row by a fit that had not seen its shape, nor any slow row.
-fn hold_out(samples: &[Sample], slow: &[bool], hardware: &Hardware, start: u64) -> (Vec<f64>, Vec<f64>) {
+fn hold_out(
+    samples: &[Sample],
+    slow: &[bool],
+    hardware: &Hardware,
+    start: u64,
+) -> (Vec<f64>, Vec<f64>) {
     let mut physics = vec![0.0; samples.len()];
     let mut whole = vec![0.0; samples.len()];
-    let sound = samples.iter().zip(slow).filter_map(|(own, slow)| (!slow).then_some(own));
+    let sound = samples
+        .iter()
+        .zip(slow)
+        .filter_map(|(own, slow)| (!slow).then_some(own));
     for fold in 0..FOLDS {
         let held = |own: &Sample| fold_of(own.shape.key()) == fold;
         if !samples.iter().any(held) {
@@ -189,7 +211,11 @@ fn hold_out(samples: &[Sample], slow: &[bool], hardware: &Hardware, start: u64) 
         }
         let rest: Vec<&Sample> = sound.clone().filter(|own| !held(own)).collect();
         // A table of one shape key cannot be held out from itself: then all of it decides.
-        let own = if rest.is_empty() { samples.iter().collect() } else { rest };
+        let own = if rest.is_empty() {
+            samples.iter().collect()
+        } else {
+            rest
+        };
         let Some(family) = own.first().map(|own| own.shape.family()) else {
             continue;
         };

@@ -85,12 +85,16 @@ fn split(sorted: &[f64]) -> Option<f64> {
             continue;
         }
         let (mean_low, mean_high) = (low / below, (sum - low) / above);
-        let spread = low_squares - low * mean_low + (squares - low_squares) - (sum - low) * mean_high;
+        let spread =
+            low_squares - low * mean_low + (squares - low_squares) - (sum - low) * mean_high;
         if best.is_none_or(|(least, _, _)| spread < least) {
             best = Some((spread, mean_low, mean_high));
         }
     }
     let (spread, mean_low, mean_high) = best?;
-    let (gap, deviation) = (mean_high - mean_low, libm::sqrt(spread.max(0.0) / count as f64));
+    let (gap, deviation) = (
+        mean_high - mean_low,
+        libm::sqrt(spread.max(0.0) / count as f64),
+    );
     (gap > GAP && gap > APART * deviation).then_some(0.5 * (mean_low + mean_high))
 }

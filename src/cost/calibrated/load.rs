@@ -117,20 +117,24 @@ impl Load {
         own
     }
 
-    /// The mean of some draws.
+    /// The mean of some draws of the same choices.
     #[must_use]
     pub fn mean(draws: &[Self]) -> Self {
-        let mut own = Self::default();
-        let share = 1.0 / f64::from(u32::try_from(draws.len().max(1)).unwrap_or(1));
-        for draw in draws {
-            own.tokens += draw.tokens * share;
-            own.choices += draw.choices * share;
-            own.copies += draw.copies * share;
-            own.visited += draw.visited * share;
-            own.busiest += draw.busiest * share;
-            for (sum, tiles) in own.tiles.iter_mut().zip(draw.tiles) {
-                *sum += tiles * share;
-            }
+        let Some(first) = draws.first() else {
+            return Self::default();
+        };
+        let count = f64::from(u32::try_from(draws.len()).unwrap_or(u32::MAX));
+        let mean = |of: &dyn Fn(&Self) -> f64| draws.iter().map(of).sum::<f64>() / count;
+        let mut own = Self {
+            tokens: mean(&|draw| draw.tokens),
+            choices: first.choices,
+            copies: mean(&|draw| draw.copies),
+            visited: mean(&|draw| draw.visited),
+            busiest: mean(&|draw| draw.busiest),
+            tiles: first.tiles,
+        };
+        for (index, tiles) in own.tiles.iter_mut().enumerate() {
+            *tiles = mean(&|draw| draw.tiles[index]);
         }
         own
     }

@@ -213,11 +213,17 @@ impl Kernel for Moe {
         "weights per L2",
         "mean copies",
         "skew",
+        "fill_8",
         "fill_16",
         "tiles_16",
+        "fill_32",
         "fill_64",
         "tiles_64",
         "fill_128",
+        "tiles_mean",
+        "fill_mean",
+        "up tail_mean",
+        "down tail_mean",
         "up tiles_128",
         "down tiles_128",
         "up tail_128",
@@ -229,7 +235,7 @@ impl Kernel for Moe {
         "hidden mod 256",
     ];
     const SIZES: usize = 5;
-    const ANSWERS: usize = 900;
+    const ANSWERS: usize = 720;
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
         let &[
@@ -346,15 +352,25 @@ impl Kernel for Moe {
         out.log(self.weights() / hardware.l2);
         out.log(load.tokens * load.choices / experts);
         out.push((load.busiest * load.visited / load.copies.max(1e-3)).min(32.0));
-        for (tiles, rows) in [
-            (load.tiles[1], 16.0),
-            (load.tiles[3], 64.0),
-            (load.tiles[4], 128.0),
-        ] {
-            out.push(load.copies / (tiles * rows).max(1.0));
-            if rows < 100.0 {
-                out.log(tiles);
+        for (index, rows) in TILE_ROWS.iter().enumerate().take(5) {
+            out.push(load.copies / (load.tiles[index] * rows).max(1.0));
+            if index == 1 || index == 3 {
+                out.log(load.tiles[index]);
             }
+        }
+        // The tile that holds what an expert gets on average: several engines choose by it.
+        let mean = load.tokens * load.choices / experts;
+        let index = TILE_ROWS
+            .iter()
+            .take(5)
+            .filter(|rows| mean > **rows)
+            .count();
+        let (tiles, rows) = (load.tiles[index], TILE_ROWS[index]);
+        out.log(tiles);
+        out.push(load.copies / (tiles * rows).max(1.0));
+        for columns in [up, hidden] {
+            let full = tiles * libm::ceil(columns / 128.0) / hardware.sms;
+            out.push(full / libm::ceil(full).max(1.0));
         }
         for columns in [up, hidden] {
             out.log(load.tiles[4] * libm::ceil(columns / 128.0) / hardware.sms);

@@ -24,6 +24,8 @@ pub(super) fn read(line: &Line<'_>, out: &mut Vec<Timed>) -> Result<(), String> 
     let call = Call {
         quantises: false,
         eager: eager(line),
+        // One layer's weights again and again.
+        repeated: true,
     };
     let mut add = |operator: &str, k: f64, n: f64, bf16: bool| -> Result<(), String> {
         if let Some(seconds) = seconds(line, operator)? {

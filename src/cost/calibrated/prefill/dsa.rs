@@ -165,7 +165,7 @@ impl Kernel for DsaContext {
         "projected/slots",
     ];
     const SIZES: usize = 4;
-    const ANSWERS: usize = 900;
+    const ANSWERS: usize = 720;
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
         let &[
