@@ -1,3 +1,6 @@
+mod communication;
+mod delta;
+
 use super::{Forest, Node, Tree};
 
 fn question(feature: u8, threshold: u16, above: u16) -> Node {
