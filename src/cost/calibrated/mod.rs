@@ -25,7 +25,7 @@ mod split_kv;
 mod store;
 mod surface;
 
-pub use decode::Decode;
+pub use decode::{Decode, Packing};
 pub use fidelity::{Calibrated, CalibratedOn, Explained, table_name};
 pub use forest::{Forest, ForestError, Tree, step_of};
 pub use gemm::{Gemm, GemmFormat};
