@@ -4,7 +4,7 @@
 //! The benchmark reads the same cache again and again inside a CUDA graph: hot in L2 where it fits.
 
 use super::{Entry, Line};
-use crate::cost::calibrated::{Attributes, Decode, Shape};
+use crate::cost::calibrated::{Attributes, Decode, Packing, Shape};
 
 pub(super) fn read(line: &Line<'_>) -> Result<Entry, String> {
     let (sequences, heads, kv_heads) = (
@@ -34,7 +34,7 @@ pub(super) fn read(line: &Line<'_>) -> Result<Entry, String> {
         window,
         past_window: if attended < context { 1.0 } else { 0.0 },
         kv_bytes: bytes_of(cache)?,
-        packs: f64::INFINITY,
+        packing: Packing::Groups,
         hot: true,
     };
     Ok(Entry {
