@@ -31,7 +31,6 @@ mod split_kv;
 mod store;
 mod surface;
 
-pub use decode::Decode;
 pub use delta::{DeltaChunks, DeltaConvolution, DeltaHeads, DeltaStep};
 pub use exchange::{Collective, EngineAllReduce, Exchange};
 pub use expert_exchange::{Deepep, DeepepLowLatency, NODES_OF_A_TOKEN, NvlinkExchange, Way, distinct};
