@@ -28,3 +28,6 @@ pub use run::{CalibrateError, Outcome, Progress, calibrate, calibrate_tables, wr
 pub use stand_in::{StandIns, stand_ins};
 pub use tables::{Refused, Row, Table, TablesError, read_tables};
 pub use validate::{OperatorErrors, Validation, validate};
+
+#[cfg(test)]
+mod tests;

@@ -130,7 +130,7 @@ pub fn calibrate_tables(
     })
 }
 
-/// Writes one file per GPU and the report, into a folder that is made. Files of GPUs without
+/// Writes one file per GPU (fits that are good enough) and the report, into a folder that is made. Files of GPUs without
 /// tables are left.
 ///
 /// # Errors
@@ -170,7 +170,7 @@ fn put_all(
     };
     std::fs::create_dir_all(dir).map_err(|error| failed(dir, &error))?;
     let mut by_gpu: BTreeMap<&GpuId, Vec<SurfaceRow>> = BTreeMap::new();
-    for fitted in &outcome.fits {
+    for fitted in outcome.fits.iter().filter(|own| own.ships()) {
         by_gpu
             .entry(&fitted.surface.id.gpu)
             .or_default()
@@ -193,6 +193,7 @@ fn put_all(
             data: outcome.data.clone(),
             code: outcome.code.clone(),
             gpu: gpu.clone(),
+            parameters: surfaces.iter().map(|row| named(row.family())).collect(),
             stand_ins: outcome
                 .stand_ins
                 .by_gpu
@@ -207,6 +208,12 @@ fn put_all(
     }
     put("report.md".to_owned(), report_text(outcome))?;
     Ok(written)
+}
+
+/// A family with its parameters' names.
+fn named(family: Family) -> (Family, Vec<String>) {
+    let names = family.parameters().iter();
+    (family, names.map(|own| own.name.to_owned()).collect())
 }
 
 fn data_hash(tables: &[Table]) -> u64 {

@@ -20,6 +20,7 @@ const ENDING: &str = ".ron";
 
 #[derive(rust_embed::Embed)]
 #[folder = "presets/"]
+#[exclude = "*.md"]
 struct EmbeddedPresets;
 
 /// Where a preset file lies.

@@ -75,6 +75,7 @@ pub struct InputArgs {
     #[arg(long)]
     pub requests: Option<u64>,
     #[command(flatten)]
+    /// Whose prices.
     pub fidelity: fidelity::FidelityArgs,
     /// Seed of the random streams, instead of the project's.
     #[arg(long)]

@@ -1,6 +1,6 @@
 //! The bottom panel: curves, their table, memory, theoretical cost, calibrations, problems.
 
-mod calibration;
+pub(super) mod calibration;
 mod cost;
 mod curve;
 mod figure;

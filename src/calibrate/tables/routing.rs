@@ -39,10 +39,18 @@ impl Law {
             "balanced" => Ok(Self::Balanced),
             "uniform" => Ok(Self::Uniform),
             _ => {
-                let exponent = word.strip_prefix("power_law_").and_then(|text| text.parse::<f64>().ok());
-                let exponent = exponent.filter(|a| (0.0..=4.0).contains(a)).ok_or_else(unknown)?;
+                let exponent = word
+                    .strip_prefix("power_law_")
+                    .and_then(|text| text.parse::<f64>().ok());
+                let exponent = exponent
+                    .filter(|a| (0.0..=4.0).contains(a))
+                    .ok_or_else(unknown)?;
                 // The law's inverse has a pole at one.
-                Ok(Self::Power(if (exponent - 1.0).abs() < 1e-6 { 1.0 + 1e-6 } else { exponent }))
+                Ok(Self::Power(if (exponent - 1.0).abs() < 1e-6 {
+                    1.0 + 1e-6
+                } else {
+                    exponent
+                }))
             }
         }
     }
@@ -84,7 +92,11 @@ impl Routing {
     /// What falls on the measured rank.
     pub(super) fn load(&self) -> Result<Load, String> {
         let (experts, choices, tokens) = MOST;
-        for (name, value, most) in [("num_experts", self.experts, experts), ("topk", self.choices, choices), ("num_tokens", self.tokens, tokens)] {
+        for (name, value, most) in [
+            ("num_experts", self.experts, experts),
+            ("topk", self.choices, choices),
+            ("num_tokens", self.tokens, tokens),
+        ] {
             if value == 0 || value > most {
                 return Err(format!("{name} is not in 1 … {most}"));
             }
@@ -100,7 +112,14 @@ impl Routing {
             Law::Uniform => 1,
             Law::Power(exponent) => exponent.to_bits(),
         };
-        let key = (law, self.given, self.tokens, self.choices, self.experts, self.ranks);
+        let key = (
+            law,
+            self.given,
+            self.tokens,
+            self.choices,
+            self.experts,
+            self.ranks,
+        );
         if let Some(known) = LOADS.with_borrow(|loads| loads.get(&key).copied()) {
             return Ok(known);
         }
@@ -124,11 +143,23 @@ impl Routing {
         }
         let seed = [self.tokens, self.choices, self.experts, self.ranks]
             .iter()
-            .fold(law, |state, part| (state ^ *part as u64).wrapping_mul(0x0100_0000_01b3));
+            .fold(law, |state, part| {
+                (state ^ *part as u64).wrapping_mul(0x0100_0000_01b3)
+            });
         let mut random = Random(seed);
-        let draws = if self.given == Given::Grouped && self.tokens > 1024 { FEW_DRAWS } else { DRAWS };
-        let exponent = if let Law::Power(exponent) = self.law { exponent } else { 0.0 };
-        let loads: Vec<Load> = (0..draws).map(|_| self.measured(&self.power(exponent, &mut random), local)).collect();
+        let draws = if self.given == Given::Grouped && self.tokens > 1024 {
+            FEW_DRAWS
+        } else {
+            DRAWS
+        };
+        let exponent = if let Law::Power(exponent) = self.law {
+            exponent
+        } else {
+            0.0
+        };
+        let loads: Vec<Load> = (0..draws)
+            .map(|_| self.measured(&self.power(exponent, &mut random), local))
+            .collect();
         Load::mean(&loads)
     }
 
@@ -138,7 +169,11 @@ impl Routing {
         let mut flat = Vec::with_capacity(self.tokens * self.choices);
         for choice in 0..self.choices {
             for token in 0..self.tokens {
-                let start = if self.tokens >= stride { token } else { token * stride / self.tokens };
+                let start = if self.tokens >= stride {
+                    token
+                } else {
+                    token * stride / self.tokens
+                };
                 flat.push((start + choice * stride) % self.experts);
             }
         }
@@ -151,8 +186,15 @@ impl Routing {
 
     fn power(&self, exponent: f64, random: &mut Random) -> Choices {
         let (tokens, all) = (real(self.tokens), real(self.tokens * self.choices));
-        let (low, high) = if self.tokens * self.choices > self.experts { (1.0, 0.8 * tokens) } else { (0.01, 2.0) };
-        let (a, b) = (libm::pow(low, 1.0 - exponent), libm::pow(high, 1.0 - exponent));
+        let (low, high) = if self.tokens * self.choices > self.experts {
+            (1.0, 0.8 * tokens)
+        } else {
+            (0.01, 2.0)
+        };
+        let (a, b) = (
+            libm::pow(low, 1.0 - exponent),
+            libm::pow(high, 1.0 - exponent),
+        );
         // One draw of every slice of the unit interval, in random order: the same law, less noise.
         let mut weights: Vec<f64> = (0..self.experts)
             .map(|index| (real(index) + random.unit()) / real(self.experts))
@@ -162,8 +204,10 @@ impl Routing {
             weights.swap(index, random.below(index + 1));
         }
         let sum: f64 = weights.iter().sum();
-        let mut counts: Vec<usize> =
-            weights.iter().map(|weight| whole(libm::rint(weight / sum * all)).min(self.tokens)).collect();
+        let mut counts: Vec<usize> = weights
+            .iter()
+            .map(|weight| whole(libm::rint(weight / sum * all)).min(self.tokens))
+            .collect();
         let local = self.experts / self.ranks;
         let (now, wanted) = (counts.iter().sum::<usize>(), self.tokens * self.choices);
         for (rank, own) in counts.chunks_exact_mut(local).enumerate() {
@@ -174,8 +218,16 @@ impl Routing {
                 lower(own, share(now - wanted));
             }
         }
-        let sums = counts.chunks_exact(local).map(|own| own.iter().sum::<usize>());
-        let busiest = sums.enumerate().fold((0, 0), |best, (rank, sum)| if sum > best.1 { (rank, sum) } else { best }).0;
+        let sums = counts
+            .chunks_exact(local)
+            .map(|own| own.iter().sum::<usize>());
+        let busiest = sums
+            .enumerate()
+            .fold(
+                (0, 0),
+                |best, (rank, sum)| if sum > best.1 { (rank, sum) } else { best },
+            )
+            .0;
         for index in 0..local {
             counts.swap(index, busiest * local + index);
         }
@@ -185,7 +237,10 @@ impl Routing {
         let flat = if self.given == Given::All {
             Vec::new()
         } else {
-            order.iter().flat_map(|expert| std::iter::repeat_n(*expert, counts[*expert])).collect()
+            order
+                .iter()
+                .flat_map(|expert| std::iter::repeat_n(*expert, counts[*expert]))
+                .collect()
         };
         Choices { counts, flat }
     }
@@ -193,7 +248,9 @@ impl Routing {
     /// What of the choices falls on the first `local` experts.
     fn measured(&self, choices: &Choices, local: usize) -> Load {
         let each = real(self.choices);
-        let of = |tokens: usize, counts: &[usize]| Load::of_counts(real(tokens), each, counts.iter().map(|own| real(*own)));
+        let of = |tokens: usize, counts: &[usize]| {
+            Load::of_counts(real(tokens), each, counts.iter().map(|own| real(*own)))
+        };
         let own = &choices.counts[..local];
         match self.given {
             Given::All => of(self.tokens, own),
@@ -226,8 +283,18 @@ impl Routing {
         const KEPT: usize = 4;
         let size = self.experts.div_ceil(GROUPS);
         let mut counts = vec![0; self.experts];
+        if size < 2 {
+            // No best two: measured times are those of all tokens on the first experts.
+            counts[..self.choices].fill(self.tokens);
+            return counts;
+        }
         for token in 0..self.tokens {
-            let chosen: Vec<usize> = flat.iter().skip(token).step_by(self.tokens).copied().collect();
+            let chosen: Vec<usize> = flat
+                .iter()
+                .skip(token)
+                .step_by(self.tokens)
+                .copied()
+                .collect();
             let mut score = [0_usize; GROUPS];
             for expert in &chosen {
                 score[expert / size] += 1;
@@ -266,13 +333,21 @@ struct Choices {
 /// Adds to the least, one by one, none above `most`.
 fn raise(counts: &mut [usize], mut add: usize, most: usize) {
     let level = level(counts.iter().copied().min().unwrap_or(0), most, |level| {
-        counts.iter().map(|own| level.saturating_sub(*own)).sum::<usize>() <= add
+        counts
+            .iter()
+            .map(|own| level.saturating_sub(*own))
+            .sum::<usize>()
+            <= add
     });
     for own in counts.iter_mut().filter(|own| **own < level) {
         add -= level - *own;
         *own = level;
     }
-    for own in counts.iter_mut().filter(|own| **own == level && level < most).take(add) {
+    for own in counts
+        .iter_mut()
+        .filter(|own| **own == level && level < most)
+        .take(add)
+    {
         *own += 1;
     }
 }
@@ -281,14 +356,22 @@ fn raise(counts: &mut [usize], mut add: usize, most: usize) {
 fn lower(counts: &mut [usize], mut take: usize) {
     let most = counts.iter().copied().max().unwrap_or(0);
     let down = level(0, most, |down| {
-        counts.iter().map(|own| own.saturating_sub(most - down)).sum::<usize>() <= take
+        counts
+            .iter()
+            .map(|own| own.saturating_sub(most - down))
+            .sum::<usize>()
+            <= take
     });
     let level = most - down;
     for own in counts.iter_mut().filter(|own| **own > level) {
         take -= *own - level;
         *own = level;
     }
-    for own in counts.iter_mut().filter(|own| **own == level && level > 0).take(take) {
+    for own in counts
+        .iter_mut()
+        .filter(|own| **own == level && level > 0)
+        .take(take)
+    {
         *own -= 1;
     }
 }
@@ -331,7 +414,11 @@ const fn real(count: usize) -> f64 {
     count as f64
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "float casts saturate"
+)]
 const fn whole(value: f64) -> usize {
     value as usize
 }

@@ -2,9 +2,7 @@
 //! with heads that share them (MHA, GQA, MQA) and perhaps a window.
 //!
 //! Two kernels: one that packs the query heads of a KV head into the rows of a tile and reads the
-//! keys once ([`Decode::packs`] says how many heads at most), and one with an item per query head
-//! (TensorRT-LLM's masked multi-head attention, FlashAttention without packing). Where every head
-//! has its own keys both exist and the faster runs.
+//! keys once, and one with an item per query head. Which of them runs is [`Packing`].
 //!
 //! Ragged batches are priced by their sum of entries: items of different lengths share the SMs, and
 //! engines cut long ones into splits.
@@ -12,6 +10,21 @@
 use super::hardware::Hardware;
 use super::kernel::{Features, Kernel, Parameter, Parts, hash};
 use super::split_kv::{Items, TILE, found_in_l2};
+
+/// Which of the two kernels an engine runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Packing {
+    /// Heads that share keys are packed; where none do, an item is a head anyway.
+    Groups,
+    /// Up to 32 heads of a KV head are packed, and where none share keys the faster kernel runs:
+    /// TensorRT-LLM, whose XQA and trtllm-gen kernels pack no more and whose masked multi-head
+    /// attention has an item per head. Its times step at 33 heads on every GPU; heads that share
+    /// nothing take the latter on Hopper and Ada, the former on Blackwell.
+    UpTo32,
+    /// Nothing is packed: FlashAttention 2 behind a window (`seqlenq_ngroups_swapped` in its
+    /// `mha_fwd_kvcache` asks for none), whose times then go with query heads.
+    Never,
+}
 
 /// A decode attention's shape on one GPU.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,19 +47,14 @@ pub struct Decode {
     pub past_window: f64,
     /// Bytes of an element of the cache.
     pub kv_bytes: f64,
-    /// Query heads of a KV head the engine's kernel packs at most.
-    pub packs: f64,
+    /// Which kernel; [`Kernel::run_by`] knows.
+    pub packing: Packing,
     /// The keys were read just before and may lie in L2: a benchmark's loop, never serving, where
     /// the other layers' keys and weights pass between two readings.
     pub hot: bool,
 }
 
 impl Decode {
-    /// Query heads of a KV head that TensorRT-LLM's kernels (XQA, trtllm-gen) pack at most; above
-    /// it takes its masked multi-head attention (`tensorrt_llm/kernels/decoderMaskedMultiheadAttention`;
-    /// its times step at 33 heads on every GPU).
-    pub const TRTLLM_PACKS: f64 = 32.0;
-
     fn group(&self) -> f64 {
         (self.heads / self.kv_heads.max(1.0)).max(1.0)
     }
@@ -87,6 +95,16 @@ impl Kernel for Decode {
         "tiles", "fill",
     ];
     const SIZES: usize = 3;
+    const ANSWERS: usize = 640;
+
+    fn run_by(self, engine: &str, kernel: &str) -> Self {
+        let packing = match engine {
+            "trtllm" => Packing::UpTo32,
+            _ if kernel.ends_with("_fa2") && self.window > 0.0 => Packing::Never,
+            _ => Packing::Groups,
+        };
+        Self { packing, ..self }
+    }
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
         let &[
@@ -124,13 +142,14 @@ impl Kernel for Decode {
             splits: head_splits,
             ..packed
         };
-        let (compute, seconds) = if group > self.packs {
-            alone.seconds(hardware, memory)
-        } else if group > 1.0 {
-            packed.seconds(hardware, memory)
-        } else {
-            let (one, other) = (packed.seconds(hardware, memory), alone.seconds(hardware, memory));
-            if one.1 < other.1 { one } else { other }
+        let (compute, seconds) = match self.packing {
+            Packing::Groups if group > 1.0 => packed.seconds(hardware, memory),
+            Packing::UpTo32 if group > 1.0 && group <= 32.0 => packed.seconds(hardware, memory),
+            Packing::UpTo32 if group <= 1.0 => {
+                let (one, other) = (packed.seconds(hardware, memory), alone.seconds(hardware, memory));
+                if one.1 < other.1 { one } else { other }
+            }
+            _ => alone.seconds(hardware, memory),
         };
         let launch = (launch + window * self.past_window) * 1e-6;
         Parts { compute, memory, link: 0.0, launch, seconds: seconds + launch }

@@ -82,7 +82,11 @@ pub enum ForestError {
 
 /// A feature's value in threshold steps.
 #[must_use]
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "float casts saturate"
+)]
 pub fn step_of(value: f64) -> u16 {
     (((value - LOW) * STEPS) as u16).min((1 << STEP_BITS) - 1)
 }
@@ -93,10 +97,18 @@ impl Tree {
         let mut at = 0_usize;
         loop {
             match self.0.get(at) {
-                Some(&Node::Question { feature, threshold, above }) => {
+                Some(&Node::Question {
+                    feature,
+                    threshold,
+                    above,
+                }) => {
                     let value = steps.get(usize::from(feature)).copied().unwrap_or(0);
                     // Branches lie behind their question, so this ends.
-                    at = if value < threshold { at + 1 } else { usize::from(above).max(at + 1) };
+                    at = if value < threshold {
+                        at + 1
+                    } else {
+                        usize::from(above).max(at + 1)
+                    };
                 }
                 Some(&Node::Answer(answer)) => return answer,
                 None => return 0,
@@ -113,7 +125,11 @@ impl Forest {
         for (step, value) in steps.iter_mut().zip(features) {
             *step = step_of(*value);
         }
-        let sum: i32 = self.trees.iter().map(|tree| i32::from(tree.answer(&steps))).sum();
+        let sum: i32 = self
+            .trees
+            .iter()
+            .map(|tree| i32::from(tree.answer(&steps)))
+            .sum();
         f64::from(sum) * self.scale
     }
 
@@ -141,7 +157,9 @@ impl Forest {
         bits.put(u32::try_from(self.trees.len()).unwrap_or(0), 16);
         for node in self.trees.iter().flat_map(|tree| &tree.0) {
             match *node {
-                Node::Question { feature, threshold, .. } => {
+                Node::Question {
+                    feature, threshold, ..
+                } => {
                     bits.put(1, 1);
                     bits.put(u32::from(feature), FEATURE_BITS);
                     bits.put(u32::from(threshold), STEP_BITS);
@@ -175,7 +193,12 @@ impl Forest {
     }
 }
 
-fn read_tree(bits: &mut Bits, tree: usize, features: usize, left: &mut usize) -> Result<Tree, ForestError> {
+fn read_tree(
+    bits: &mut Bits,
+    tree: usize,
+    features: usize,
+    left: &mut usize,
+) -> Result<Tree, ForestError> {
     let cut = ForestError::CutShort(tree);
     let mut nodes = Vec::new();
     // Questions whose branch above is still to come.
@@ -185,18 +208,31 @@ fn read_tree(bits: &mut Bits, tree: usize, features: usize, left: &mut usize) ->
         if bits.take(1).ok_or_else(|| cut.clone())? == 1 {
             let feature = bits.take(FEATURE_BITS).ok_or_else(|| cut.clone())?;
             let threshold = bits.take(STEP_BITS).ok_or_else(|| cut.clone())?;
-            let (feature, threshold) = (u8::try_from(feature).unwrap_or(u8::MAX), u16::try_from(threshold).unwrap_or(u16::MAX));
+            let (feature, threshold) = (
+                u8::try_from(feature).unwrap_or(u8::MAX),
+                u16::try_from(threshold).unwrap_or(u16::MAX),
+            );
             if usize::from(feature) >= features {
-                return Err(ForestError::Feature { tree, feature, features });
+                return Err(ForestError::Feature {
+                    tree,
+                    feature,
+                    features,
+                });
             }
             open.push(nodes.len());
             if open.len() > DEEPEST {
                 return Err(ForestError::TooDeep(tree));
             }
-            nodes.push(Node::Question { feature, threshold, above: 0 });
+            nodes.push(Node::Question {
+                feature,
+                threshold,
+                above: 0,
+            });
         } else {
             let answer = bits.take(ANSWER_BITS).ok_or_else(|| cut.clone())?;
-            nodes.push(Node::Answer(u8::try_from(answer).unwrap_or(0).cast_signed()));
+            nodes.push(Node::Answer(
+                u8::try_from(answer).unwrap_or(0).cast_signed(),
+            ));
             let Some(question) = open.pop() else {
                 return Ok(Tree(nodes));
             };

@@ -121,7 +121,20 @@ pub trait Kernel {
     const SIZES: usize;
     /// Most answers of its forests, over all trees: what the budget of bytes gives it, at about
     /// 3.6 bytes each.
-    const ANSWERS: usize = 800;
+    const ANSWERS: usize = 640;
+    /// Fewest rows to an answer; 1: timings that repeat to a percent, of which every row counts.
+    const ROWS_PER_ANSWER: usize = 8;
+
+    /// The shape as a kernel of an engine runs it, by its name in the tables: what is known about
+    /// that kernel and is no number of the model.
+    #[must_use]
+    fn run_by(self, engine: &str, kernel: &str) -> Self
+    where
+        Self: Sized,
+    {
+        let _ = (engine, kernel);
+        self
+    }
 
     /// Time by the physics. `parameters` are as many as [`Self::PARAMETERS`]. Monotone: no more
     /// time for less work or for better hardware.

@@ -30,7 +30,11 @@ impl Load {
     /// Of copies per expert of the rank, the rank's kernels being given `tokens` of `choices` each.
     #[must_use]
     pub fn of_counts(tokens: f64, choices: f64, counts: impl IntoIterator<Item = f64>) -> Self {
-        let mut own = Self { tokens, choices, ..Self::default() };
+        let mut own = Self {
+            tokens,
+            choices,
+            ..Self::default()
+        };
         for count in counts {
             own.add(count, 1.0);
         }
@@ -53,17 +57,29 @@ impl Load {
     /// Every expert of `experts` chosen equally often, `local` of them here.
     #[must_use]
     pub fn balanced(tokens: f64, choices: f64, experts: f64, local: f64) -> Self {
-        let mut own = Self { tokens, choices, ..Self::default() };
+        let mut own = Self {
+            tokens,
+            choices,
+            ..Self::default()
+        };
         let each = tokens * choices / experts;
         // Fewer copies than experts: some get one, the others none.
-        if each >= 1.0 { own.add(each, local) } else { own.add(1.0, each * local) }
+        if each >= 1.0 {
+            own.add(each, local)
+        } else {
+            own.add(1.0, each * local)
+        }
         own
     }
 
     /// Choices independent and equally likely: the expectation over batches.
     #[must_use]
     pub fn uniform(tokens: f64, choices: f64, experts: f64, local: f64) -> Self {
-        let mut own = Self { tokens, choices, ..Self::default() };
+        let mut own = Self {
+            tokens,
+            choices,
+            ..Self::default()
+        };
         let chance = (choices / experts).clamp(0.0, 1.0);
         let mean = tokens * chance;
         let spread = libm::sqrt(mean * (1.0 - chance));
@@ -89,7 +105,11 @@ impl Load {
             count += 1.0;
         }
         if chance >= 1.0 {
-            own = Self { tokens, choices, ..Self::default() };
+            own = Self {
+                tokens,
+                choices,
+                ..Self::default()
+            };
             own.add(tokens, local);
             busiest = tokens;
         }
@@ -97,20 +117,24 @@ impl Load {
         own
     }
 
-    /// The mean of some draws.
+    /// The mean of some draws of the same choices.
     #[must_use]
     pub fn mean(draws: &[Self]) -> Self {
-        let mut own = Self::default();
-        let share = 1.0 / f64::from(u32::try_from(draws.len().max(1)).unwrap_or(1));
-        for draw in draws {
-            own.tokens += draw.tokens * share;
-            own.choices += draw.choices * share;
-            own.copies += draw.copies * share;
-            own.visited += draw.visited * share;
-            own.busiest += draw.busiest * share;
-            for (sum, tiles) in own.tiles.iter_mut().zip(draw.tiles) {
-                *sum += tiles * share;
-            }
+        let Some(first) = draws.first() else {
+            return Self::default();
+        };
+        let count = f64::from(u32::try_from(draws.len()).unwrap_or(u32::MAX));
+        let mean = |of: &dyn Fn(&Self) -> f64| draws.iter().map(of).sum::<f64>() / count;
+        let mut own = Self {
+            tokens: mean(&|draw| draw.tokens),
+            choices: first.choices,
+            copies: mean(&|draw| draw.copies),
+            visited: mean(&|draw| draw.visited),
+            busiest: mean(&|draw| draw.busiest),
+            tiles: first.tiles,
+        };
+        for (index, tiles) in own.tiles.iter_mut().enumerate() {
+            *tiles = mean(&|draw| draw.tiles[index]);
         }
         own
     }
@@ -118,6 +142,7 @@ impl Load {
 
 /// Twelve quantiles of the normal law, at (i + ½) / 12.
 const NORMAL: [f64; 12] = [
-    -1.7317, -1.1503, -0.8122, -0.5485, -0.3186, -0.1046, 0.1046, 0.3186, 0.5485, 0.8122, 1.1503, 1.7317,
+    -1.7317, -1.1503, -0.8122, -0.5485, -0.3186, -0.1046, 0.1046, 0.3186, 0.5485, 0.8122, 1.1503,
+    1.7317,
 ];
 const NORMAL_COUNT: f64 = 12.0;

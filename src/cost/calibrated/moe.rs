@@ -83,14 +83,30 @@ pub struct Moe {
 /// Columns of tiles.
 const TILE_COLUMNS: [f64; 3] = [64.0, 128.0, 256.0];
 
-const fn parameter(name: &'static str, about: &'static str, start: f64, low: f64, high: f64) -> Parameter {
-    Parameter { name, about, start, low, high }
+const fn parameter(
+    name: &'static str,
+    about: &'static str,
+    start: f64,
+    low: f64,
+    high: f64,
+) -> Parameter {
+    Parameter {
+        name,
+        about,
+        start,
+        low,
+        high,
+    }
 }
 
 impl Moe {
     /// Multiply-adds' matrices per expert: gate and up side by side, then down.
     fn up(&self) -> f64 {
-        if self.gated { 2.0 * self.intermediate } else { self.intermediate }
+        if self.gated {
+            2.0 * self.intermediate
+        } else {
+            self.intermediate
+        }
     }
 
     /// Bytes of the visited experts' weights.
@@ -108,32 +124,143 @@ struct Product {
 impl Kernel for Moe {
     const PARAMETERS: &'static [Parameter] = &[
         parameter("launch_us", "launches of all kernels", 15.0, 1.0, 200.0),
-        parameter("bandwidth", "share of memory bandwidth reached", 0.8, 0.05, 1.05),
-        parameter("share", "share of an SM's peak a large tile reaches", 0.6, 0.02, 1.0),
-        parameter("edge", "rows and columns a tile is slower by", 24.0, 0.5, 400.0),
-        parameter("prologue_us", "filling and emptying a tile's pipeline", 0.3, 0.01, 20.0),
-        parameter("occupancy", "exponent of the share of SMs busy in the bandwidth reached", 0.5, 0.01, 1.0),
-        parameter("cache", "bandwidth of weights that lie in L2, times memory's", 2.0, 1.0, 6.0),
-        parameter("permute", "traffic of local copies, times their bytes", 1.0, 0.01, 8.0),
-        parameter("rows", "traffic of all copies, times their bytes", 0.3, 0.01, 8.0),
-        parameter("token", "traffic of tokens, times their bytes", 1.0, 0.01, 20.0),
+        parameter(
+            "bandwidth",
+            "share of memory bandwidth reached",
+            0.8,
+            0.05,
+            1.05,
+        ),
+        parameter(
+            "share",
+            "share of an SM's peak a large tile reaches",
+            0.6,
+            0.02,
+            1.0,
+        ),
+        parameter(
+            "edge",
+            "rows and columns a tile is slower by",
+            24.0,
+            0.5,
+            400.0,
+        ),
+        parameter(
+            "prologue_us",
+            "filling and emptying a tile's pipeline",
+            0.3,
+            0.01,
+            20.0,
+        ),
+        parameter(
+            "occupancy",
+            "exponent of the share of SMs busy in the bandwidth reached",
+            0.5,
+            0.01,
+            1.0,
+        ),
+        parameter(
+            "cache",
+            "bandwidth of weights that lie in L2, times memory's",
+            2.0,
+            1.0,
+            6.0,
+        ),
+        parameter(
+            "permute",
+            "traffic of local copies, times their bytes",
+            1.0,
+            0.01,
+            8.0,
+        ),
+        parameter(
+            "rows",
+            "traffic of all copies, times their bytes",
+            0.3,
+            0.01,
+            8.0,
+        ),
+        parameter(
+            "token",
+            "traffic of tokens, times their bytes",
+            1.0,
+            0.01,
+            20.0,
+        ),
         parameter("expert_ns", "routing per expert", 5.0, 0.01, 200.0),
-        parameter("choice_ns", "routing per choice of a token", 0.05, 0.001, 3.0),
+        parameter(
+            "choice_ns",
+            "routing per choice of a token",
+            0.05,
+            0.001,
+            3.0,
+        ),
     ];
     const FEATURES: &'static [&'static str] = &[
-        "tokens", "hidden", "intermediate", "local experts", "copies", "choices", "experts", "visited", "busiest",
-        "copies per visited", "copies per token", "weights", "work", "weights per L2", "mean copies", "skew",
-        "fill_16", "tiles_16", "fill_64", "tiles_64", "fill_128", "up tiles_128", "down tiles_128", "up tail_128",
-        "down tail_128", "up tiles_64", "down columns", "intermediate mod 128", "intermediate mod 256", "hidden mod 256",
+        "tokens",
+        "hidden",
+        "intermediate",
+        "local experts",
+        "copies",
+        "choices",
+        "experts",
+        "visited",
+        "busiest",
+        "copies per visited",
+        "copies per token",
+        "weights",
+        "work",
+        "weights per L2",
+        "mean copies",
+        "skew",
+        "fill_8",
+        "fill_16",
+        "tiles_16",
+        "fill_32",
+        "fill_64",
+        "tiles_64",
+        "fill_128",
+        "tiles_mean",
+        "fill_mean",
+        "up tail_mean",
+        "down tail_mean",
+        "up tiles_128",
+        "down tiles_128",
+        "up tail_128",
+        "down tail_128",
+        "up tiles_64",
+        "down columns",
+        "intermediate mod 128",
+        "intermediate mod 256",
+        "hidden mod 256",
     ];
     const SIZES: usize = 5;
-    const ANSWERS: usize = 900;
+    const ANSWERS: usize = 720;
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
-        let &[launch, bandwidth, share, edge, prologue, occupancy, cache, permute, rows, token, expert, choice] = p else {
+        let &[
+            launch,
+            bandwidth,
+            share,
+            edge,
+            prologue,
+            occupancy,
+            cache,
+            permute,
+            rows,
+            token,
+            expert,
+            choice,
+        ] = p
+        else {
             return Parts::default();
         };
-        let Self { load, hidden, intermediate, .. } = *self;
+        let Self {
+            load,
+            hidden,
+            intermediate,
+            ..
+        } = *self;
         let (weight, activation) = self.format.bytes();
         let rate = self.format.peak(hardware) / hardware.sms * share;
         // Weights that fill more than about half of L2 do not stay there.
@@ -146,7 +273,13 @@ impl Kernel for Moe {
         let reached = hardware.bandwidth * bandwidth * (1.0 + (cache - 1.0) * resident);
         let up = self.up();
         let (mut compute, mut memory, mut seconds) = (0.0, 0.0, 0.0);
-        for Product { n, k } in [Product { n: up, k: hidden }, Product { n: hidden, k: intermediate }] {
+        for Product { n, k } in [
+            Product { n: up, k: hidden },
+            Product {
+                n: hidden,
+                k: intermediate,
+            },
+        ] {
             let bytes = load.visited * n * k * weight + load.copies * (k * activation + 2.0 * n);
             let stream = bytes / reached;
             let mut best = (f64::INFINITY, 0.0, 0.0);
@@ -154,8 +287,13 @@ impl Kernel for Moe {
                 for wide in TILE_COLUMNS {
                     let full = tiles * libm::ceil(n / wide) / hardware.sms;
                     let waves = libm::ceil(full - 1e-9).max(0.0);
-                    let own = waves * (2.0 * (high + edge) * (wide + edge) * k / rate + prologue * 1e-6);
-                    let read = if full < 1.0 { stream / libm::pow(full.max(1e-3), occupancy) } else { stream };
+                    let own =
+                        waves * (2.0 * (high + edge) * (wide + edge) * k / rate + prologue * 1e-6);
+                    let read = if full < 1.0 {
+                        stream / libm::pow(full.max(1e-3), occupancy)
+                    } else {
+                        stream
+                    };
                     let (a, b) = (own * own, read * read);
                     let sum = a * a + b * b;
                     if sum < best.0 {
@@ -175,13 +313,36 @@ impl Kernel for Moe {
             / hardware.bandwidth;
         let routing = (expert * self.experts + choice * load.tokens * load.choices) * 1e-9;
         let launch = launch * 1e-6 + routing;
-        Parts { compute, memory: memory + moved, link: 0.0, launch, seconds: seconds + moved + launch }
+        Parts {
+            compute,
+            memory: memory + moved,
+            link: 0.0,
+            launch,
+            seconds: seconds + moved + launch,
+        }
     }
 
     fn features(&self, hardware: &Hardware, out: &mut Features) {
-        let Self { load, hidden, intermediate, local, experts, .. } = *self;
+        let Self {
+            load,
+            hidden,
+            intermediate,
+            local,
+            experts,
+            ..
+        } = *self;
         let up = self.up();
-        for size in [load.tokens, hidden, intermediate, local, load.copies, load.choices, experts, load.visited, load.busiest] {
+        for size in [
+            load.tokens,
+            hidden,
+            intermediate,
+            local,
+            load.copies,
+            load.choices,
+            experts,
+            load.visited,
+            load.busiest,
+        ] {
             out.log(size);
         }
         out.log(load.copies / load.visited.max(1e-3));
@@ -191,11 +352,25 @@ impl Kernel for Moe {
         out.log(self.weights() / hardware.l2);
         out.log(load.tokens * load.choices / experts);
         out.push((load.busiest * load.visited / load.copies.max(1e-3)).min(32.0));
-        for (tiles, rows) in [(load.tiles[1], 16.0), (load.tiles[3], 64.0), (load.tiles[4], 128.0)] {
-            out.push(load.copies / (tiles * rows).max(1.0));
-            if rows < 100.0 {
-                out.log(tiles);
+        for (index, rows) in TILE_ROWS.iter().enumerate().take(5) {
+            out.push(load.copies / (load.tiles[index] * rows).max(1.0));
+            if index == 1 || index == 3 {
+                out.log(load.tiles[index]);
             }
+        }
+        // The tile that holds what an expert gets on average: several engines choose by it.
+        let mean = load.tokens * load.choices / experts;
+        let index = TILE_ROWS
+            .iter()
+            .take(5)
+            .filter(|rows| mean > **rows)
+            .count();
+        let (tiles, rows) = (load.tiles[index], TILE_ROWS[index]);
+        out.log(tiles);
+        out.push(load.copies / (tiles * rows).max(1.0));
+        for columns in [up, hidden] {
+            let full = tiles * libm::ceil(columns / 128.0) / hardware.sms;
+            out.push(full / libm::ceil(full).max(1.0));
         }
         for columns in [up, hidden] {
             out.log(load.tiles[4] * libm::ceil(columns / 128.0) / hardware.sms);
@@ -212,7 +387,13 @@ impl Kernel for Moe {
     }
 
     fn key(&self) -> u64 {
-        let numbers = [self.hidden, self.intermediate, self.load.choices, self.experts, self.local];
+        let numbers = [
+            self.hidden,
+            self.intermediate,
+            self.load.choices,
+            self.experts,
+            self.local,
+        ];
         hash(&numbers.map(f64::to_bits)) ^ u64::from(self.gated)
     }
 

@@ -1,11 +1,14 @@
 //! Every family of kernels and a shape of any of them.
 
+use super::delta::{DeltaChunks, DeltaConvolution, DeltaStep};
+use super::exchange::{EngineAllReduce, Exchange};
+use super::expert_exchange::{Deepep, DeepepLowLatency, NvlinkExchange};
 use super::decode::Decode;
 use super::gemm::Gemm;
 use super::hardware::Hardware;
 use super::kernel::{Features, Kernel, Parameter, Parts};
-use super::prefill::{ContextAttention, DsaContext, MlaContext, MlaModule};
 use super::moe::Moe;
+use super::prefill::{ContextAttention, DsaContext, MlaContext, MlaModule};
 use serde::{Deserialize, Serialize};
 
 macro_rules! families {
@@ -51,6 +54,12 @@ macro_rules! families {
                 match self { $(Self::$family => <$shape as Kernel>::ANSWERS,)* }
             }
 
+            /// Fewest rows to an answer.
+            #[must_use]
+            pub const fn rows_per_answer(self) -> usize {
+                match self { $(Self::$family => <$shape as Kernel>::ROWS_PER_ANSWER,)* }
+            }
+
             /// How many features are sizes.
             #[must_use]
             pub const fn sizes(self) -> usize {
@@ -69,6 +78,12 @@ macro_rules! families {
             #[must_use]
             pub const fn family(&self) -> Family {
                 match self { $(Self::$family(_) => Family::$family,)* }
+            }
+
+            /// See [`Kernel::run_by`].
+            #[must_use]
+            pub fn run_by(self, engine: &str, kernel: &str) -> Self {
+                match self { $(Self::$family(own) => Self::$family(own.run_by(engine, kernel)),)* }
             }
 
             /// See [`Kernel::physics`].
@@ -109,6 +124,14 @@ macro_rules! families {
 // One line per family: its name, its shape, its word in files, its title.
 families! {
     Gemm(Gemm) "gemm" "GEMM",
+    Nccl(Exchange) "nccl" "NCCL collective",
+    CustomAllreduce(EngineAllReduce) "custom_allreduce" "engine's all-reduce",
+    DeepepNormal(Deepep) "deepep_normal" "DeepEP, normal mode",
+    DeepepLl(DeepepLowLatency) "deepep_ll" "DeepEP, low latency",
+    TrtllmAlltoall(NvlinkExchange) "trtllm_alltoall" "NVLink expert exchange",
+    GdnConvolution(DeltaConvolution) "gdn_convolution" "gated delta net, convolution",
+    GdnChunks(DeltaChunks) "gdn_chunks" "gated delta net, prefill",
+    GdnStep(DeltaStep) "gdn_step" "gated delta net, step",
     ContextAttention(ContextAttention) "context_attention" "prefill attention",
     ContextMla(MlaContext) "context_mla" "MLA prefill, core",
     MlaContextModule(MlaModule) "mla_context_module" "MLA prefill, block",

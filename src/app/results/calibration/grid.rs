@@ -3,12 +3,13 @@
 
 use super::CalibrationView;
 use super::coverage::{Cell, Column, Cover, Coverage, engine_words};
+use super::figures::{counted, error_text};
 use crate::app::style;
 use crate::app::theme::{Theme, space, text};
-use crate::app::widgets::hint;
+use crate::app::widgets::{hint, sentence};
 use crate::cost::calibrated::Family;
 use crate::report::palette::{self, Tone};
-use crate::report::{capital, counted, error_text};
+
 use eframe::egui::{
     self, Align2, Color32, FontId, Painter, Pos2, Rect, RichText, ScrollArea, Sense, Stroke,
     StrokeKind, Ui, WidgetInfo, pos2, vec2,
@@ -63,7 +64,7 @@ fn columns_at(columns: &[Column]) -> Vec<f32> {
 fn label_width(ui: &Ui, map: &Coverage) -> f32 {
     let font = egui::TextStyle::Body.resolve(ui.style());
     let width = |family: &Family| {
-        let words = capital(family.title());
+        let words = sentence(family.title());
         let galley = ui
             .painter()
             .layout_no_wrap(words, font.clone(), Color32::WHITE);
@@ -149,7 +150,7 @@ fn heads(
         names.text(
             at,
             Align2::LEFT_CENTER,
-            capital(family.title()),
+            sentence(family.title()),
             body.clone(),
             ink,
         );
@@ -340,7 +341,7 @@ fn spoken(family: Family, column: &Column, cover: &Cover) -> String {
     let (_, engine) = engine_words(&column.engine);
     let place = format!(
         "{} on {} with {engine}",
-        capital(family.title()),
+        sentence(family.title()),
         column.gpu_name
     );
     match cover {
@@ -356,7 +357,7 @@ fn tip_ui(ui: &mut Ui, theme: &Theme, family: Family, column: &Column, cover: &C
     let (_, engine) = engine_words(&column.engine);
     let title = format!(
         "{} · {} · {engine}",
-        capital(family.title()),
+        sentence(family.title()),
         column.gpu_name
     );
     ui.label(RichText::new(title).family(style::medium()));

@@ -1,6 +1,7 @@
 //! The views that hold predictions against measurements: worst tables, parity, error by size,
 //! refused rows, and a new fit beside what there was.
 
+use super::figures::{count_text, counted, error_text};
 use super::{CalibrationView, Page, Source, choice_ui};
 use crate::app::calibrating::{Calibrating, Compared, Fit};
 use crate::app::command::{Action, Actions, CalibrationTask};
@@ -10,9 +11,9 @@ use crate::app::results::numbers::{Entry, Head, Tone, numbers_ui};
 use crate::app::results::{Shown, empty_ui};
 use crate::app::style;
 use crate::app::theme::{Theme, space};
+use crate::app::widgets::sentence;
 use crate::calibrate::{Comparison, TableErrors};
 use crate::cost::calibrated::{Errors, Match, TableId};
-use crate::report::{capital, count_text, counted, error_text};
 use eframe::egui::{self, Align, Label, Layout, RichText, Ui, vec2};
 
 /// Most tables listed.
@@ -37,7 +38,7 @@ fn id_heads() -> Vec<Head> {
 fn id_entries(id: &TableId) -> Vec<Entry> {
     let joined = |a: &str, b: &str| format!("{a} {b}").trim_end().to_owned();
     let mut entries = vec![
-        Entry::plain(capital(id.family.title())),
+        Entry::plain(sentence(id.family.title())),
         Entry::plain(id.gpu.to_string()),
         Entry::plain(joined(&id.engine, &id.version)),
         Entry::plain(joined(&id.precision, &id.kernel)),

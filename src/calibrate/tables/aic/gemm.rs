@@ -25,12 +25,12 @@ pub(super) fn read(line: &Line<'_>) -> Result<Entry, String> {
         n: line.positive("n")?,
         k: line.positive("k")?,
         format,
-        call: Call { quantises, eager },
+        call: Call { quantises, eager, repeated: true },
     };
     Ok(Entry {
         shape: Shape::Gemm(shape),
         seconds: line.milliseconds("latency_ms")?,
         precision: precision.to_owned(),
-        attributes: Attributes { quantises, ..Attributes::default() },
+        attributes: Attributes { quantises, hot_l2: true, ..Attributes::default() },
     })
 }

@@ -23,7 +23,11 @@ pub(super) fn count(line: &Line<'_>, column: &str) -> Result<usize, String> {
     if value > 1e9 || value.fract() != 0.0 {
         return Err(format!("{column} is not a count"));
     }
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "checked"
+    )]
     Ok(value as usize)
 }
 
@@ -48,7 +52,11 @@ pub(super) fn read(line: &Line<'_>) -> Result<Entry, String> {
     let precision = line.text("moe_dtype");
     let format = format_of(precision)?;
     let (hidden, inner) = (line.positive("hidden_size")?, line.positive("inter_size")?);
-    let (experts, ranks, slices) = (count(line, "num_experts")?, count(line, "moe_ep_size")?, line.positive("moe_tp_size")?);
+    let (experts, ranks, slices) = (
+        count(line, "num_experts")?,
+        count(line, "moe_ep_size")?,
+        line.positive("moe_tp_size")?,
+    );
     let choices = count(line, "topk")?;
     let routing = Routing {
         law: Law::parse(line.text("distribution"))?,
@@ -59,7 +67,8 @@ pub(super) fn read(line: &Line<'_>) -> Result<Entry, String> {
         ranks,
     };
     // Nemotron's experts (22 choices, or 2688 wide) have no gate; other engines do not name it.
-    let gated = !line.text("kernel_source").ends_with("nongated") && choices != 22 && hidden != 2688.0;
+    let gated =
+        !line.text("kernel_source").ends_with("nongated") && choices != 22 && hidden != 2688.0;
     #[expect(clippy::cast_precision_loss, reason = "at most 4096")]
     let (local, experts) = ((experts / ranks) as f64, experts as f64);
     let shape = Moe {
@@ -77,7 +86,10 @@ pub(super) fn read(line: &Line<'_>) -> Result<Entry, String> {
         seconds: line.milliseconds("latency_ms")?,
         precision: precision.to_owned(),
         attributes: Attributes {
-            quantises: !matches!(format, MoeFormat::Bf16 | MoeFormat::W4a16 | MoeFormat::Mxfp4),
+            quantises: !matches!(
+                format,
+                MoeFormat::Bf16 | MoeFormat::W4a16 | MoeFormat::Mxfp4
+            ),
             host: 0.0,
             hot_l2: true,
         },
