@@ -20,6 +20,8 @@ use eframe::egui::{self, Align, Label, Layout, RichText, Ui, vec2};
 const LISTED: usize = 100;
 /// Gap between plots.
 const GAP: f32 = 14.0;
+/// Width of a legend beside a plot.
+const LEGEND: f32 = 204.0;
 
 fn head(words: &str, unit: &str, width: f32) -> Head {
     (words.to_owned(), unit.to_owned(), width)
@@ -28,10 +30,10 @@ fn head(words: &str, unit: &str, width: f32) -> Head {
 /// The columns that name a table.
 fn id_heads() -> Vec<Head> {
     vec![
-        head("Operator", "", 108.0),
+        head("Operator", "", 112.0),
         head("GPU", "", 84.0),
         head("Engine", "version", 92.0),
-        head("Precision", "kernel", 112.0),
+        head("Precision", "kernel", 100.0),
     ]
 }
 
@@ -78,8 +80,8 @@ fn error_heads() -> Vec<Head> {
     vec![
         head("Rows", "", 44.0),
         head("Median", "error", 46.0),
-        head("p90", "error", 40.0),
-        head("p95", "error", 40.0),
+        head("p90", "error", 44.0),
+        head("p95", "error", 44.0),
         head("Bias", "median", 44.0),
     ]
 }
@@ -239,17 +241,27 @@ pub(super) fn plot_ui(ui: &mut Ui, view: &mut CalibrationView, shown: &Shown<'_>
         );
         return;
     };
+    if figure.panels.len() == 1 {
+        // The legend stands beside it, where there is nothing: a parity plot wants height.
+        let room = ui.available_size();
+        let width = (room.x - LEGEND - GAP).min((1.7 * room.y).max(320.0));
+        ui.horizontal_top(|ui| {
+            ui.spacing_mut().item_spacing.x = GAP;
+            panel_ui(ui, theme, figure, 0, vec2(width, room.y));
+            ui.allocate_ui(vec2(LEGEND, room.y), |ui| {
+                ui.vertical(|ui| {
+                    ui.set_width(LEGEND);
+                    ui.add_space(space::L);
+                    legend_ui(ui, theme, figure);
+                });
+            });
+        });
+        return;
+    }
     legend_ui(ui, theme, figure);
     let room = ui.available_size();
-    #[expect(clippy::cast_precision_loss, reason = "one or two")]
-    let count = figure.panels.len() as f32;
-    let widest = if figure.panels.len() == 1 {
-        // As high as wide, so that the lines of equal error stand at 45°; twice that is still read well.
-        (2.0 * room.y).max(320.0)
-    } else {
-        f32::INFINITY
-    };
-    let width = ((room.x + GAP) / count - GAP).min(widest);
+    #[expect(clippy::cast_precision_loss, reason = "two")]
+    let width = (room.x + GAP) / figure.panels.len() as f32 - GAP;
     ui.horizontal_top(|ui| {
         ui.spacing_mut().item_spacing.x = GAP;
         for index in 0..figure.panels.len() {
@@ -341,7 +353,7 @@ fn fit_row(before: Option<&TableErrors>, after: &TableErrors) -> Vec<Entry> {
         let then = known.map(|own| pick(&own.errors));
         row.push(match (then, known.and_then(|own| own.near)) {
             (Some(then), near) => Entry {
-                working: near.map_or_else(String::new, |near| format!("By {}", near.name())),
+                working: near.map_or_else(String::new, predicted_by),
                 ..Entry::plain(error_text(then))
             },
             (None, _) => Entry {
@@ -360,6 +372,14 @@ fn fit_row(before: Option<&TableErrors>, after: &TableErrors) -> Vec<Entry> {
     }
     row.push(Entry::plain(count_text(after.numbers)));
     row
+}
+
+/// Whose prediction it was.
+fn predicted_by(near: Match) -> String {
+    match near {
+        Match::Exact => "By its own fit, which may have seen these very rows".to_owned(),
+        near => format!("By {}", near.name()),
+    }
 }
 
 /// What the fit is worth in all, and the buttons that keep or forget it.
