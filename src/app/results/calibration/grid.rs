@@ -211,12 +211,12 @@ fn error_color(theme: &Theme, error: f64) -> Color32 {
     class.map_or(theme.line, |(_, own)| tone(theme, *own))
 }
 
-/// Black or white, whichever is read better on a ground.
+/// Black or white, whichever is read better on a ground (WCAG 2.1: they are equal at 0.179).
 fn ink_on(ground: Color32) -> Color32 {
-    let part = |x: u8| f32::from(x) / 255.0;
-    let light = 0.299 * part(ground.r()) + 0.587 * part(ground.g()) + 0.114 * part(ground.b());
-    if light > 0.52 {
-        Color32::from_gray(0x14)
+    let linear = egui::Rgba::from(ground);
+    let light = 0.2126 * linear.r() + 0.7152 * linear.g() + 0.0722 * linear.b();
+    if light > 0.179 {
+        Color32::BLACK
     } else {
         Color32::WHITE
     }
