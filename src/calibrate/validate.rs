@@ -54,7 +54,7 @@ pub fn validate(
         let id = &table.id;
         let group = groups
             .entry((
-                id.family.word(),
+                table.operator,
                 id.gpu.to_string(),
                 &id.engine,
                 &id.version,

@@ -69,14 +69,16 @@ fn collectives_across_nodes_cost_more_and_follow_the_nics() {
         two.inter_rate
     );
     let mib = 8.0 * 1_048_576.0;
-    assert!(all_reduce(&two, mib).seconds() > all_reduce(&one, mib).seconds());
+    let roofline = RooflineOn::of(&plan.pools[0].gpu);
+    let reduce = |group: &CommGroup| all_reduce(group, mib, &roofline).seconds();
+    assert!(reduce(&two) > reduce(&one));
     // Half the links: two GPUs share one.
     let mut fewer = design;
     fewer.cluster.links[0].count = 4;
     let (topology, _) = unfold(&fewer.cluster, &Catalog::embedded().unwrap());
     let shared = CommGroup::of(&topology, &mut Router::new(&topology), &across);
     assert!(shared.inter_rate < two.inter_rate);
-    assert!(all_reduce(&shared, mib).seconds() > all_reduce(&two, mib).seconds());
+    assert!(reduce(&shared) > reduce(&two));
 }
 
 #[test]
@@ -240,14 +242,26 @@ fn operators() -> impl Strategy<Value = Operator> {
             tokens,
             pairs: tokens * (context + 0.5 * (tokens + 1.0)),
             entries: context + tokens,
+            context,
             heads: 8.0,
+            kv_heads: 1.0,
             qk_dim: 128.0,
             v_dim: 128.0,
+            window: 0.0,
+            kv: Dtype::Bf16,
+            latent: false,
             kv_bytes: 512.0
         }),
         (1.0f64..1024.0, 0.0f64..1e8).prop_map(|(sequences, entries)| Operator::Decode {
             sequences,
             entries,
+            heads: 8.0,
+            kv_heads: 1.0,
+            qk_dim: 128.0,
+            v_dim: 128.0,
+            window: 0.0,
+            kv: Dtype::Bf16,
+            latent: false,
             flops: 4096.0,
             kv_bytes: 512.0
         }),
@@ -263,15 +277,21 @@ fn operators() -> impl Strategy<Value = Operator> {
             sequences,
             flops: 1e6,
             bytes: 1e4,
-            state_bytes
+            state_bytes,
+            delta: None,
         }),
         (n(), 1.0f64..1e7).prop_map(|(tokens, state_bytes)| Operator::Scan {
             tokens,
             flops: 1e6,
             bytes: 1e4,
-            state_bytes
+            state_bytes,
+            delta: None,
         }),
         (n(), 1.0f64..256.0).prop_map(|(copies, visited)| Operator::Experts {
+            tokens: copies / 8.0,
+            top_k: 8.0,
+            experts: 256.0,
+            local: 256.0,
             copies,
             visited,
             hidden: 2048.0,
@@ -289,15 +309,15 @@ proptest! {
     fn prices_are_finite_and_a_better_gpu_is_never_slower(op in operators(), faster in 1.0f64..4.0) {
         let catalog = Catalog::embedded().unwrap();
         let gpu = catalog.gpu(&GpuId::new("h800-sxm").unwrap()).unwrap();
-        let price = Roofline.price(gpu, &op);
+        let price = RooflineOn::of(gpu).price(&op);
         let seconds = price.seconds();
         prop_assert!(seconds.is_finite() && seconds > 0.0);
         let mut better = gpu.clone();
         better.bandwidth = better.bandwidth * faster;
-        prop_assert!(Roofline.price(&better, &op).seconds() <= seconds);
+        prop_assert!(RooflineOn::of(&better).price(&op).seconds() <= seconds);
         better.peaks.bf16 = better.peaks.bf16 * faster;
         better.peaks.fp8 = better.peaks.fp8.map(|peak| peak * faster);
-        prop_assert!(Roofline.price(&better, &op).seconds() <= seconds);
+        prop_assert!(RooflineOn::of(&better).price(&op).seconds() <= seconds);
     }
 
     #[test]

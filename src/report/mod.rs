@@ -6,6 +6,7 @@
 //! [`palette`] and [`fonts`].
 
 mod axes;
+mod calibration;
 mod curve;
 mod error;
 mod figure;
@@ -33,6 +34,10 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+pub use calibration::{
+    capital, count_text, counted, error_by_size_figure, error_text, errors_table, parity_figure, parity_table,
+    table_words,
+};
 pub use error::ReportError;
 pub use figure::{
     Arrangement, Axis, Band, Dash, Direction, Figure, Legend, MAX_PANELS, Mark, Marker, Panel,
@@ -40,7 +45,7 @@ pub use figure::{
 };
 pub use load_curve::{
     CurveLook, CurveSeries, axis_top, band_text, curve_figure, curve_table, fidelity_name,
-    provenance_line,
+    origins_text, provenance_line,
 };
 pub use measure::{LoadKind, Metric, Statistic, load_value};
 pub use palette::Rgb;

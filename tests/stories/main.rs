@@ -7,6 +7,7 @@
 )]
 
 mod bad_input;
+mod calibrations;
 mod command_line;
 mod layers;
 mod replay;

@@ -119,8 +119,11 @@ pub trait Kernel {
     const FEATURES: &'static [&'static str];
     /// How many of the features are sizes.
     const SIZES: usize;
-    /// Most trees of its forests and how deep they are: what the budget of bytes gives it.
-    const TREES: (usize, usize) = (60, 5);
+    /// Most answers of its forests, over all trees: what the budget of bytes gives it, at about
+    /// 3.6 bytes each.
+    const ANSWERS: usize = 640;
+    /// Fewest rows to an answer; 1: timings that repeat to a percent, of which every row counts.
+    const ROWS_PER_ANSWER: usize = 8;
 
     /// The shape as a kernel of an engine runs it, by its name in the tables: what is known about
     /// that kernel and is no number of the model.
@@ -145,6 +148,11 @@ pub trait Kernel {
 
     /// Its batch (tokens, sequences, bytes): errors are reported by it.
     fn size(&self) -> f64;
+
+    /// Seconds of host time in the call as its shape describes it.
+    fn host(&self, _parameters: &[f64]) -> f64 {
+        0.0
+    }
 }
 
 /// FNV-1a of some numbers: keys and content hashes that are the same everywhere.

@@ -13,24 +13,39 @@
 
 mod asked;
 mod decode;
+mod delta;
+mod exchange;
+mod expert_exchange;
 mod fidelity;
 mod forest;
 mod gemm;
 mod hardware;
 mod kernel;
+mod load;
+mod moe;
+mod prefill;
 mod relatives;
 mod residuals;
 mod shape;
-mod split_kv;
 mod store;
 mod surface;
 
-pub use decode::{Decode, Packing};
+pub use decode::{Decode, DsaDecodeBlock, MlaDecode, MlaDecodeBlock, Packing};
+pub use delta::{DeltaChunks, DeltaConvolution, DeltaHeads, DeltaStep};
+pub use exchange::{Collective, EngineAllReduce, Exchange};
+pub use expert_exchange::{
+    Deepep, DeepepLowLatency, NODES_OF_A_TOKEN, NvlinkExchange, Way, distinct,
+};
 pub use fidelity::{Calibrated, CalibratedOn, Explained, table_name};
-pub use forest::{Forest, ForestError, Tree, step_of};
-pub use gemm::{Gemm, GemmFormat};
+pub use forest::{Forest, ForestError, Node, Tree, step_of};
+pub use gemm::{Call, Gemm, GemmFormat};
 pub use hardware::Hardware;
 pub use kernel::{Features, Kernel, Parameter, Parts, hash, soft_max};
+pub use load::{Load, TILE_ROWS};
+pub use moe::{Moe, MoeFormat};
+pub use prefill::{
+    AttentionFormat, ContextAttention, DsaContext, MlaContext, MlaModule, MlaWidths,
+};
 pub use relatives::relatives;
 pub use residuals::Residuals;
 pub use shape::{Family, Shape};

@@ -13,7 +13,7 @@
 //! They overlap as a power sum. Splitting is left out where the combining costs more than it gains.
 //! Every term falls with SMs, bandwidth and L2 and rises with sequences, tokens and heads.
 
-use super::hardware::Hardware;
+use super::super::hardware::Hardware;
 
 /// Tokens of a tile.
 pub(super) const TILE: f64 = 128.0;
@@ -56,7 +56,14 @@ impl Items {
         let most = (self.tokens / self.split).min(self.splits).max(1.0);
         let splits = (hardware.sms * self.resident / self.count.max(1e-9)).clamp(1.0, most);
         let cut = all(chain(splits)) + self.combine;
-        (spread, if splits > 1.0 && cut < whole { cut } else { whole })
+        (
+            spread,
+            if splits > 1.0 && cut < whole {
+                cut
+            } else {
+                whole
+            },
+        )
     }
 }
 
@@ -66,7 +73,10 @@ pub(super) fn power_sum(terms: [f64; 3], exponent: f64) -> f64 {
     if largest <= 0.0 {
         return 0.0;
     }
-    let sum: f64 = terms.iter().map(|own| libm::pow(own / largest, exponent)).sum();
+    let sum: f64 = terms
+        .iter()
+        .map(|own| libm::pow(own / largest, exponent))
+        .sum();
     largest * libm::pow(sum, 1.0 / exponent)
 }
 

@@ -1,0 +1,353 @@
+//! MHA and GQA over new tokens and a prior context, whole or in a window.
+//!
+//! `t = launch + (core ⊕ Q, K, V and output through memory) + writing the new K and V to the cache`.
+//! The core is [`Walk::core`] at a share of the peak that depends on the head size. The write is a
+//! kernel of its own in every engine: bytes, or a CTA per token with a thread per element of the
+//! token's keys, up to 512.
+
+use super::super::hardware::Hardware;
+use super::super::kernel::{Features, Kernel, Parameter, Parts, hash, soft_max};
+use super::span::{Tiling, Walk, hot};
+
+/// What attention multiplies in and what its cache is kept in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct AttentionFormat {
+    /// FP8 products (else BF16).
+    pub fp8: bool,
+    /// FP8 cache (else BF16).
+    pub fp8_cache: bool,
+}
+
+impl AttentionFormat {
+    /// FLOP/s on a GPU.
+    pub(super) const fn peak(self, hardware: &Hardware) -> f64 {
+        if self.fp8 {
+            hardware.fp8
+        } else {
+            hardware.bf16
+        }
+    }
+
+    /// Bytes of an element of the cache.
+    pub(super) const fn cache(self) -> f64 {
+        if self.fp8_cache { 1.0 } else { 2.0 }
+    }
+
+    /// Bytes of an element of the queries.
+    pub(super) const fn query(self) -> f64 {
+        if self.fp8 { 1.0 } else { 2.0 }
+    }
+}
+
+/// A prefill's shape on one GPU.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ContextAttention {
+    /// Sequences.
+    pub batch: f64,
+    /// New tokens of each.
+    pub tokens: f64,
+    /// Tokens of each in the cache before them.
+    pub prior: f64,
+    /// Query heads.
+    pub heads: f64,
+    /// KV heads.
+    pub kv_heads: f64,
+    /// Elements of a head.
+    pub head_dim: f64,
+    /// Keys a query sees; infinite for all.
+    pub window: f64,
+    /// Number formats.
+    pub format: AttentionFormat,
+}
+
+/// Threads of a CTA that writes one token to the cache.
+const THREADS: f64 = 512.0;
+
+impl ContextAttention {
+    const fn walk(&self) -> Walk {
+        Walk {
+            batch: self.batch,
+            tokens: self.tokens,
+            prior: self.prior,
+            heads: self.heads,
+            kv_heads: self.kv_heads,
+            window: self.window,
+        }
+    }
+
+    /// Bytes of queries and output, of keys and values read, and of one side (K or V) as computed.
+    fn bytes(&self, walk: &Walk) -> (f64, f64, f64) {
+        let row = self.batch * self.tokens * self.head_dim;
+        (
+            row * self.heads * (self.format.query() + 2.0),
+            2.0 * self.batch * walk.read() * self.kv_heads * self.head_dim * self.format.cache(),
+            row * self.kv_heads * 2.0,
+        )
+    }
+
+    /// Bytes a call touches.
+    fn touched(&self, walk: &Walk) -> f64 {
+        let (ends, cache, new) = self.bytes(walk);
+        ends + cache + new
+    }
+}
+
+pub(super) const fn parameter(
+    name: &'static str,
+    about: &'static str,
+    start: f64,
+    low: f64,
+    high: f64,
+) -> Parameter {
+    Parameter {
+        name,
+        about,
+        start,
+        low,
+        high,
+    }
+}
+
+impl Kernel for ContextAttention {
+    const PARAMETERS: &'static [Parameter] = &[
+        parameter("launch_us", "launches and drain", 6.0, 0.3, 80.0),
+        parameter("peak_64", "share of peak at heads of 64", 0.45, 0.005, 1.0),
+        parameter("peak_128", "share of peak at heads of 128", 0.6, 0.005, 1.0),
+        parameter("peak_256", "share of peak at heads of 256", 0.6, 0.005, 1.0),
+        parameter(
+            "prologue_us",
+            "a CTA whatever it does, at heads of 128",
+            1.5,
+            0.02,
+            20.0,
+        ),
+        parameter(
+            "load_us",
+            "bringing in and writing out 128 rows of 128",
+            0.7,
+            0.02,
+            20.0,
+        ),
+        parameter("deep", "exponent of the head size in both", 0.3, 0.01, 1.5),
+        parameter(
+            "small",
+            "what halving a tile costs more per row",
+            0.2,
+            0.02,
+            3.0,
+        ),
+        parameter(
+            "packed",
+            "a tile that packs a group's heads against one of a head",
+            2.0,
+            1.0,
+            40.0,
+        ),
+        parameter(
+            "tail",
+            "share of a part-filled last wave that is waited for",
+            0.4,
+            0.02,
+            1.0,
+        ),
+        parameter(
+            "edge",
+            "blocks of keys masked at a window's far edge",
+            0.3,
+            0.01,
+            5.0,
+        ),
+        parameter(
+            "visited",
+            "share of keys outside the window visited all the same",
+            0.05,
+            0.001,
+            1.0,
+        ),
+        parameter(
+            "bandwidth",
+            "share of memory bandwidth reached",
+            0.75,
+            0.1,
+            1.0,
+        ),
+        parameter(
+            "append",
+            "writing the new keys and values: its traffic, times its bytes at full bandwidth",
+            0.8,
+            0.02,
+            8.0,
+        ),
+        parameter(
+            "rotate",
+            "a pass over the queries before the core, times its bytes at full bandwidth",
+            0.1,
+            0.002,
+            5.0,
+        ),
+        parameter(
+            "token_us",
+            "SM time of a CTA that writes one token of 512 or more elements",
+            0.3,
+            0.002,
+            5.0,
+        ),
+        parameter(
+            "threads",
+            "exponent of the threads such a CTA has, of 512",
+            0.7,
+            0.01,
+            1.0,
+        ),
+        parameter(
+            "hot_size",
+            "bytes touched, of L2, at which half of the hits of the call before are gone",
+            1.0,
+            0.2,
+            3.0,
+        ),
+        parameter(
+            "hot",
+            "time of traffic that hits L2, of what memory takes",
+            0.5,
+            0.04,
+            1.0,
+        ),
+    ];
+    const FEATURES: &'static [&'static str] = &[
+        "batch",
+        "tokens",
+        "context/tokens",
+        "heads",
+        "kv_heads",
+        "head_dim",
+        "window",
+        "windowed",
+        "group",
+        "work",
+        "cache writes",
+        "work/byte",
+        "work/write",
+        "touched/l2",
+        "ctas",
+        "tail_128",
+        "packed_ctas",
+        "packed_tail",
+        "group fill",
+        "tokens mod 128",
+        "rows",
+        "kv elements",
+    ];
+    const SIZES: usize = 6;
+    const ANSWERS: usize = 800;
+
+    fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
+        let &[
+            launch,
+            e64,
+            e128,
+            e256,
+            prologue,
+            load,
+            deep,
+            small,
+            packed,
+            tail,
+            edge,
+            visited,
+            bandwidth,
+            append,
+            rotate,
+            token,
+            threads,
+            hot_size,
+            hot_share,
+        ] = p
+        else {
+            return Parts::default();
+        };
+        let walk = self.walk();
+        let depth = libm::log2(self.head_dim / 128.0);
+        // Twice the head never takes less than it did.
+        let (low, high) = (e128.min(2.0 * e64), e256.min(2.0 * e128));
+        let share = if depth < 0.0 {
+            low * libm::pow(low / e64, depth.max(-1.0))
+        } else {
+            low * libm::pow((high / low).min(2.0), depth.min(1.0))
+        };
+        let pair = 4.0 * self.head_dim / (self.format.peak(hardware) / hardware.sms * share);
+        let larger = libm::exp2(depth * deep);
+        let tiling = Tiling {
+            prologue: prologue * 1e-6 * larger,
+            load: load * 1e-6 * larger,
+            small,
+            packed,
+            tail,
+            edge,
+            visited,
+        };
+        let core = walk.core(hardware.sms, pair, &tiling);
+        let (ends, cache, new) = self.bytes(&walk);
+        let hit = hot(ends + cache + new, hardware.l2, hot_size, hot_share);
+        let memory = hit * (ends + cache) / (hardware.bandwidth * bandwidth);
+        let written = new * (2.0 + self.format.cache());
+        let elements = (self.kv_heads * self.head_dim / THREADS).min(1.0);
+        let tokens =
+            self.batch * self.tokens / hardware.sms * token * 1e-6 * libm::pow(elements, threads);
+        let queries = self.batch * self.tokens * self.heads * self.head_dim * 4.0;
+        let writing = soft_max(hit * append * written / hardware.bandwidth, tokens)
+            + hit * rotate * queries / hardware.bandwidth;
+        Parts {
+            compute: core,
+            memory: memory + writing,
+            link: 0.0,
+            launch: launch * 1e-6,
+            seconds: soft_max(core, memory) + writing + launch * 1e-6,
+        }
+    }
+
+    fn features(&self, hardware: &Hardware, out: &mut Features) {
+        let walk = self.walk();
+        let group = self.heads / self.kv_heads;
+        let work = self.batch * self.heads * self.tokens * walk.seen() * self.head_dim;
+        let (ends, cache, new) = self.bytes(&walk);
+        for size in [
+            self.batch,
+            self.tokens,
+            walk.keys() / self.tokens,
+            self.heads,
+            self.kv_heads,
+            self.head_dim,
+        ] {
+            out.log(size);
+        }
+        out.log(self.window.min(walk.keys()));
+        out.push(f64::from(self.window < walk.keys()));
+        out.log(group);
+        out.log(work);
+        out.log(new);
+        out.log(work / (ends + cache));
+        out.log(work / new);
+        out.log(self.touched(&walk) / hardware.l2);
+        for ctas in [
+            self.batch * self.heads * libm::ceil(self.tokens / 128.0) / hardware.sms,
+            self.batch * self.kv_heads * libm::ceil(self.tokens * group / 128.0) / hardware.sms,
+        ] {
+            out.log(ctas);
+            out.push(ctas / libm::ceil(ctas));
+        }
+        let packed = self.tokens * group / 128.0;
+        out.push(packed / libm::ceil(packed));
+        out.push(self.tokens % 128.0 / 8.0);
+        out.log(self.batch * self.tokens);
+        out.log(self.kv_heads * self.head_dim);
+    }
+
+    fn key(&self) -> u64 {
+        hash(&[self.heads, self.kv_heads, self.head_dim, self.window].map(f64::to_bits))
+    }
+
+    fn size(&self) -> f64 {
+        self.batch * self.tokens
+    }
+}
