@@ -222,7 +222,7 @@ fn decode(operator: &Operator) -> Option<(Shape, &'static [&'static str])> {
         window,
         past_window: near * near * near * near,
         kv_bytes,
-        // Which kernel runs it says how many it packs.
+        // Which kernel runs it says whether it packs.
         packing: Packing::Groups,
         hot: false,
     };

@@ -53,7 +53,7 @@ impl DsaContext {
             query_latent,
             ..
         } = self.core.widths;
-        let (narrow, wide) = MlaModule::weights(&self.core);
+        let (narrow, wide) = self.core.widths.weights(self.core.heads);
         let indexer = hidden * (self.index_dim + self.index_heads)
             + query_latent * self.index_heads * self.index_dim;
         (narrow + indexer, wide)
