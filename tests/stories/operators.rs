@@ -51,7 +51,10 @@ fn ones_own_tables_are_fitted_validated_and_run_on() {
     assert_eq!(ran.code, 0, "{}", ran.err);
     let found: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
     let overall = &found["overall"];
-    assert_eq!((overall["rows"].as_u64(), overall["predicted"].as_u64()), (Some(144), Some(144)));
+    assert_eq!(
+        (overall["rows"].as_u64(), overall["predicted"].as_u64()),
+        (Some(144), Some(144))
+    );
     assert!(overall["median_ape"].as_f64().unwrap() < 0.05, "{overall}");
     let row = &found["operators"][0];
     for (key, value) in [
@@ -82,7 +85,10 @@ fn ones_own_tables_are_fitted_validated_and_run_on() {
     };
     assert_eq!(origins(&["--fidelity", "roofline"]), "roofline");
     assert_eq!(origins(&[]), "calibrated");
-    assert_eq!(origins(&["--fidelity", "measured", "--profile", text(&data)]), "measured");
+    assert_eq!(
+        origins(&["--fidelity", "measured", "--profile", text(&data)]),
+        "measured"
+    );
 }
 
 #[test]
@@ -93,8 +99,14 @@ fn what_cannot_be_fitted_says_why() {
         (vec!["calibrate", "--data", "nowhere"], "nowhere"),
         (vec!["calibrate", "--data", ".", "--family", "gem"], "gemm"),
         (vec!["validate", "--ops", "nowhere"], "nowhere"),
-        (vec!["simulate", text(&file), "--fidelity", "measured"], "--profile"),
-        (vec!["simulate", text(&file), "--profile", "."], "--fidelity measured"),
+        (
+            vec!["simulate", text(&file), "--fidelity", "measured"],
+            "--profile",
+        ),
+        (
+            vec!["simulate", text(&file), "--profile", "."],
+            "--fidelity measured",
+        ),
     ] {
         let run = program.run(&args);
         assert_eq!(run.code, 2, "{args:?}: {}", run.err);

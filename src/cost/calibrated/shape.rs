@@ -9,8 +9,8 @@ use super::hardware::Hardware;
 use super::head_product::HeadProduct;
 use super::kernel::{Features, Kernel, Parameter, Parts};
 use super::moe::Moe;
-use super::rowwise::Rowwise;
 use super::prefill::{ContextAttention, DsaContext, MlaContext, MlaModule};
+use super::rowwise::Rowwise;
 use serde::{Deserialize, Serialize};
 
 macro_rules! families {

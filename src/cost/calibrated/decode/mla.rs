@@ -230,7 +230,7 @@ impl Kernel for MlaDecode {
     );
     const FEATURES: &'static [&'static str] = &Self::FEATURES;
     const SIZES: usize = 3;
-    const ANSWERS: usize = 480;
+    const ANSWERS: usize = 320;
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
         let Some((&launch, own)) = p.split_first() else {

@@ -272,7 +272,7 @@ impl Kernel for MlaContext {
         "packed_tail",
     ];
     const SIZES: usize = 4;
-    const ANSWERS: usize = 480;
+    const ANSWERS: usize = 320;
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
         let &[

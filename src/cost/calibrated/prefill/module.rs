@@ -146,7 +146,7 @@ impl Kernel for MlaModule {
         "product",
     ];
     const SIZES: usize = 4;
-    const ANSWERS: usize = 480;
+    const ANSWERS: usize = 320;
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
         let &[
