@@ -16,6 +16,9 @@ use crate::cost::roofline::RooflineOn;
 use crate::plan::{Engine, EngineKind};
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// A GPU, an engine, its version, and their prices.
+type Made = (Gpu, EngineKind, String, Arc<CalibratedOn>);
+
 /// Prices by calibrations.
 #[derive(Debug)]
 pub struct Calibrated {
@@ -23,7 +26,7 @@ pub struct Calibrated {
     calibrations: Arc<Calibrations>,
     catalog: Arc<Catalog>,
     /// What was made, by GPU and engine: every run of a curve asks for the same.
-    made: Mutex<Vec<(Gpu, EngineKind, String, Arc<CalibratedOn>)>>,
+    made: Mutex<Vec<Made>>,
 }
 
 impl Calibrated {
