@@ -5,6 +5,7 @@ use super::App;
 use super::command::CalibrationTask;
 use super::files::Purpose;
 use super::results::ResultsTab;
+use super::results::calibration::figures::{error_by_size_figure, parity_figure};
 use super::toasts::Tone;
 use crate::calibrate::Comparison;
 use crate::catalog::Catalog;
@@ -14,7 +15,7 @@ use crate::jobs::{
     CalibrationMessage, CalibrationProgress, CalibrationRunner, CalibrationWork, FidelityChoice,
     Loaded, Refit, Waker,
 };
-use crate::report::{Figure, error_by_size_figure, parity_figure};
+use crate::report::Figure;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -5,11 +5,12 @@ use super::calibrating::Calibrating;
 use super::command::{Action, CalibrationTask};
 use super::files::{FileTask, Purpose};
 use super::results::{ResultsTab, Shown, problem_counts, progress_ui};
+use super::style;
 use super::theme::{Theme, space};
 use super::totals::Totals;
-use super::widgets::hint;
+use super::widgets::{hint, sentence};
 use crate::jobs::FidelityChoice;
-use crate::report::{band_text, capital, fidelity_name, origins_text};
+use crate::report::{band_text, fidelity_name, origins_text};
 use crate::sim::Provenance;
 use eframe::egui::{self, Align, Button, Layout, Popup, PopupCloseBehavior, RichText, Ui, vec2};
 
@@ -111,14 +112,14 @@ fn choices_ui(ui: &mut Ui, theme: &Theme, own: &Calibrating, queue: &mut Vec<Act
     ui.set_width(300.0);
     let now = own.loading.as_ref().unwrap_or(&own.choice);
     for (choice, name, about) in CHOICES {
-        if ui.radio(*now == choice, name).clicked() {
+        if choice_ui(ui, name, *now == choice) {
             queue.push(Action::Prices(choice));
             ui.close();
         }
         indented(ui, theme, about);
     }
     let measured = matches!(now, FidelityChoice::Measured(_));
-    if ui.radio(measured, "Measured").clicked() {
+    if choice_ui(ui, "Measured", measured) {
         match own.profile.clone().filter(|_| !measured) {
             Some(dir) => queue.push(Action::Prices(FidelityChoice::Measured(dir))),
             None => queue.push(Action::File(FileTask::Ask(Purpose::Profile))),
@@ -142,8 +143,16 @@ fn choices_ui(ui: &mut Ui, theme: &Theme, own: &Calibrating, queue: &mut Vec<Act
     }
 }
 
-/// Where the words of a radio button start.
-const INDENT: f32 = 22.0;
+/// One of the fidelities; whether it was chosen.
+fn choice_ui(ui: &mut Ui, name: &str, on: bool) -> bool {
+    let words = RichText::new(name).family(style::medium());
+    let response = ui.add(Button::new(words).selected(on));
+    response.widget_info(|| egui::WidgetInfo::selected(egui::Role::RadioButton, true, on, name));
+    response.clicked()
+}
+
+/// Where the words of a button start.
+const INDENT: f32 = 10.0;
 
 fn indented(ui: &mut Ui, theme: &Theme, words: &str) {
     ui.horizontal_top(|ui| {
@@ -161,7 +170,7 @@ fn about_ui(ui: &mut Ui, theme: &Theme, from: Option<&Provenance>) {
         ui.label("Where step times come from: click to choose");
         return;
     };
-    ui.label(format!("{}.", capital(&origins_text(&from.origins))));
+    ui.label(format!("{}.", sentence(&origins_text(&from.origins))));
     let band = format!(
         "Step times {}, if all parts are off the same way.",
         band_text(from.band)

@@ -6,7 +6,6 @@
 //! [`palette`] and [`fonts`].
 
 mod axes;
-mod calibration;
 mod curve;
 mod error;
 mod figure;
@@ -34,10 +33,6 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub use calibration::{
-    capital, count_text, counted, error_by_size_figure, error_text, errors_table, parity_figure, parity_table,
-    table_words,
-};
 pub use error::ReportError;
 pub use figure::{
     Arrangement, Axis, Band, Dash, Direction, Figure, Legend, MAX_PANELS, Mark, Marker, Panel,

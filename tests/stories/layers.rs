@@ -29,7 +29,6 @@ const MAY_USE: [(&str, &[&str]); 14] = [
         "report",
         &[
             "units", "catalog", "model", "cluster", "plan", "cost", "workload", "sim", "study",
-            "calibrate",
         ],
     ),
     (

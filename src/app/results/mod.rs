@@ -1,6 +1,6 @@
 //! The bottom panel: curves, their table, memory, theoretical cost, calibrations, problems.
 
-mod calibration;
+pub(super) mod calibration;
 mod cost;
 mod curve;
 mod figure;
@@ -229,11 +229,18 @@ pub fn results_ui(ui: &mut Ui, view: &mut ResultsView, shown: &Shown<'_>, action
     }
 }
 
+/// Below this width tabs stand closer and only the top bar says how a run is going.
+const NARROW: f32 = 860.0;
+
 fn header_ui(ui: &mut Ui, view: &mut ResultsView, shown: &Shown<'_>, actions: &mut Actions) {
     let theme = shown.theme();
     ui.horizontal(|ui| {
         ui.set_min_height(30.0);
         ui.spacing_mut().item_spacing.x = space::XS;
+        let narrow = ui.available_width() < NARROW;
+        if narrow {
+            ui.spacing_mut().button_padding.x = 7.0;
+        }
         for tab in ResultsTab::ALL {
             let problems = problem_counts(shown).problems();
             let words = match tab {
@@ -266,7 +273,10 @@ fn header_ui(ui: &mut Ui, view: &mut ResultsView, shown: &Shown<'_>, actions: &m
             if curves {
                 statistic_ui(ui, view, shown, actions);
             }
-            run_progress_ui(ui, shown, actions);
+            // The top bar says it too.
+            if !(narrow && curves) {
+                run_progress_ui(ui, shown, actions);
+            }
         });
     });
 }
@@ -286,7 +296,7 @@ fn tab_ui(ui: &mut Ui, theme: &Theme, words: &str, on: bool) -> bool {
     if on {
         let rect = response.rect;
         ui.painter().hline(
-            rect.x_range().shrink(10.0),
+            rect.x_range().shrink(7.0),
             rect.bottom() + 1.0,
             Stroke::new(2.0, theme.accent),
         );

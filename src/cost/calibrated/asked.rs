@@ -2,7 +2,7 @@
 //! activations quantised by what comes before), and its number formats in the tables' words, the
 //! most fitting first.
 
-use super::decode::Decode;
+use super::decode::{Decode, Packing};
 use super::delta::{DeltaChunks, DeltaStep};
 use super::gemm::{Call, Gemm, GemmFormat};
 use super::load::Load;
@@ -222,8 +222,8 @@ fn decode(operator: &Operator) -> Option<(Shape, &'static [&'static str])> {
         window,
         past_window: near * near * near * near,
         kv_bytes,
-        // Which kernel runs it says how many it packs.
-        packs: f64::INFINITY,
+        // Which kernel runs it says whether it packs.
+        packing: Packing::Groups,
         hot: false,
     };
     Some((Shape::Decode(shape), words))

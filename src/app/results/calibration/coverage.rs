@@ -124,8 +124,10 @@ impl Coverage {
             .filter(|gpu| has_own(&gpu.id) || drawn.contains(&gpu.id) || (all && maker(gpu)))
             .collect();
         gpus.sort_by(|a, b| {
-            let by_own = has_own(&b.id).cmp(&has_own(&a.id));
-            by_own.then_with(|| a.name.cmp(&b.name))
+            // What the designs use first, then what was measured, then what stands in for the rest.
+            let place = |gpu: &Gpu| (!drawn.contains(&gpu.id), !has_own(&gpu.id));
+            let by_place = place(a).cmp(&place(b));
+            by_place.then_with(|| a.name.cmp(&b.name))
         });
         let columns: Vec<Column> = gpus
             .iter()
@@ -143,13 +145,13 @@ impl Coverage {
                     .into_iter()
                     .map(|engine| Column {
                         gpu: gpu.id.clone(),
-                        gpu_name: gpu.name.clone(),
+                        gpu_name: short_gpu(&gpu.name).to_owned(),
                         engine: engine.to_owned(),
                     })
                     .collect::<Vec<_>>()
             })
             .collect();
-        let rows = Family::ALL
+        let mut rows: Vec<(Family, Vec<Cover>)> = Family::ALL
             .iter()
             .map(|family| {
                 let covers = columns
@@ -159,6 +161,8 @@ impl Coverage {
                 (*family, covers)
             })
             .collect();
+        // What is not covered at all comes last.
+        rows.sort_by_key(|(_, covers)| covers.iter().all(|own| *own == Cover::None));
         Self {
             columns,
             rows,
@@ -182,6 +186,12 @@ impl Coverage {
             .find(|(family, _)| *family == cell.family)?;
         Some((&self.columns[column], covers.get(column)?))
     }
+}
+
+/// A GPU's name without its maker and remarks.
+fn short_gpu(name: &str) -> &str {
+    let name = name.strip_prefix("NVIDIA ").unwrap_or(name);
+    name.split(" (").next().unwrap_or(name)
 }
 
 fn serving(engine: &str) -> bool {

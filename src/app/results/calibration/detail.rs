@@ -1,12 +1,12 @@
 //! The tables behind a cell of the map, and the numbers of one of them.
 
 use super::coverage::{Cover, Coverage, engine_words, standing_in};
+use super::figures::{count_text, counted, error_text};
 use super::{CalibrationView, Shown};
 use crate::app::style;
 use crate::app::theme::{RADIUS, Theme, space};
-use crate::app::widgets::hint;
+use crate::app::widgets::{hint, sentence};
 use crate::cost::calibrated::{Family, Match, Parameter, Surface};
-use crate::report::{capital, count_text, counted, error_text};
 use eframe::egui::{
     self, Align, Button, Grid, Label, Layout, RichText, ScrollArea, Sense, Stroke, StrokeKind, Ui,
     UiBuilder,
@@ -31,7 +31,7 @@ pub(super) fn detail_ui(
     ui.horizontal(|ui| {
         let title = format!(
             "{} · {} · {engine}",
-            capital(cell.family.title()),
+            sentence(cell.family.title()),
             column.gpu_name
         );
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
@@ -212,7 +212,7 @@ fn named(own: &Parameter) -> (String, &'static str) {
         .iter()
         .find_map(|(end, unit)| own.name.strip_suffix(end).map(|name| (name, *unit)));
     let (name, unit) = found.unwrap_or((own.name, ""));
-    (capital(&name.replace('_', " ")), unit)
+    (sentence(&name.replace('_', " ")), unit)
 }
 
 /// Three digits that matter.

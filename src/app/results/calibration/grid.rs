@@ -3,12 +3,13 @@
 
 use super::CalibrationView;
 use super::coverage::{Cell, Column, Cover, Coverage, engine_words};
+use super::figures::{counted, error_text};
 use crate::app::style;
 use crate::app::theme::{Theme, space, text};
-use crate::app::widgets::hint;
+use crate::app::widgets::{hint, sentence};
 use crate::cost::calibrated::Family;
 use crate::report::palette::{self, Tone};
-use crate::report::{capital, counted, error_text};
+
 use eframe::egui::{
     self, Align2, Color32, FontId, Painter, Pos2, Rect, RichText, ScrollArea, Sense, Stroke,
     StrokeKind, Ui, WidgetInfo, pos2, vec2,
@@ -63,7 +64,7 @@ fn columns_at(columns: &[Column]) -> Vec<f32> {
 fn label_width(ui: &Ui, map: &Coverage) -> f32 {
     let font = egui::TextStyle::Body.resolve(ui.style());
     let width = |family: &Family| {
-        let words = capital(family.title());
+        let words = sentence(family.title());
         let galley = ui
             .painter()
             .layout_no_wrap(words, font.clone(), Color32::WHITE);
@@ -149,7 +150,7 @@ fn heads(
         names.text(
             at,
             Align2::LEFT_CENTER,
-            capital(family.title()),
+            sentence(family.title()),
             body.clone(),
             ink,
         );
@@ -162,9 +163,14 @@ fn heads(
     for (index, (column, x)) in map.columns.iter().zip(xs).enumerate() {
         let x = origin.x + label + x;
         if index == 0 || map.columns[index - 1].gpu != column.gpu {
-            let at = pos2(x + 1.0, top.top() + 9.0);
-            let name = short_gpu(&column.gpu_name);
-            columns.text(at, Align2::LEFT_CENTER, name, medium.clone(), theme.text);
+            let own = map.columns[index..]
+                .iter()
+                .take_while(|own| own.gpu == column.gpu);
+            #[expect(clippy::cast_precision_loss, reason = "a few")]
+            let width = (own.count() as f32 * CELL.x).max(NAME);
+            let galley = fitted(&columns, &column.gpu_name, &medium, theme.text, width);
+            let at = pos2(x + 1.0, top.top() + 9.0 - galley.size().y / 2.0);
+            columns.galley(at, galley, theme.text);
         }
         let at = pos2(x + CELL.x / 2.0, top.top() + 25.0);
         let (short, _) = engine_words(&column.engine);
@@ -178,9 +184,17 @@ fn heads(
     }
 }
 
-/// A GPU's name without its maker.
-fn short_gpu(name: &str) -> &str {
-    name.strip_prefix("NVIDIA ").unwrap_or(name)
+/// One line, cut with an ellipsis where it is wider.
+fn fitted(
+    painter: &Painter,
+    words: &str,
+    font: &FontId,
+    ink: Color32,
+    width: f32,
+) -> std::sync::Arc<egui::Galley> {
+    let mut job = egui::text::LayoutJob::simple_singleline(words.to_owned(), font.clone(), ink);
+    job.wrap = egui::text::TextWrapping::truncate_at_width(width);
+    painter.layout_job(job)
 }
 
 fn tone(theme: &Theme, tone: Tone) -> Color32 {
@@ -281,19 +295,21 @@ fn legend_ui(ui: &mut Ui, theme: &Theme, view: &mut CalibrationView, map: &Cover
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing = vec2(4.0, 2.0);
         let small = |words: String| RichText::new(words).small().color(theme.text_muted);
-        ui.label(small("Median error on held-out shapes".to_owned()));
-        ui.add_space(space::XS);
-        let mut from = 0.0;
+        ui.label(small("Median error".to_owned())).on_hover_text(format!(
+            "Of each table on shapes its fit had not seen. {} of {}.",
+            counted(map.tables, "table"),
+            counted(map.gpus, "GPU")
+        ));
+        ui.add_space(2.0);
         for (upto, own) in palette::ERROR_SCALE {
             swatch(ui, |painter, rect| {
                 painter.rect_filled(rect, 3.0, tone(theme, own));
             });
             ui.label(small(if upto.is_finite() {
-                format!("≤ {:.0} %", upto * 100.0)
+                format!("to {:.0} %", upto * 100.0)
             } else {
-                format!("> {:.0} %", from * 100.0)
+                "more".to_owned()
             }));
-            from = upto;
             ui.add_space(2.0);
         }
         swatch(ui, |painter, rect| hatch(painter, rect, theme.link));
@@ -312,9 +328,6 @@ fn legend_ui(ui: &mut Ui, theme: &Theme, view: &mut CalibrationView, map: &Cover
         if ui.checkbox(&mut all, words).on_hover_text("GPUs without measurements of their own").changed() {
             view.all_gpus = all;
         }
-        ui.add_space(space::M);
-        let words = format!("{} of {}", counted(map.tables, "table"), counted(map.gpus, "GPU"));
-        ui.label(small(words));
     });
 }
 
@@ -328,7 +341,7 @@ fn spoken(family: Family, column: &Column, cover: &Cover) -> String {
     let (_, engine) = engine_words(&column.engine);
     let place = format!(
         "{} on {} with {engine}",
-        capital(family.title()),
+        sentence(family.title()),
         column.gpu_name
     );
     match cover {
@@ -344,7 +357,7 @@ fn tip_ui(ui: &mut Ui, theme: &Theme, family: Family, column: &Column, cover: &C
     let (_, engine) = engine_words(&column.engine);
     let title = format!(
         "{} · {} · {engine}",
-        capital(family.title()),
+        sentence(family.title()),
         column.gpu_name
     );
     ui.label(RichText::new(title).family(style::medium()));

@@ -3,6 +3,7 @@
 
 mod coverage;
 mod detail;
+pub(in crate::app) mod figures;
 mod grid;
 mod pages;
 
@@ -12,9 +13,10 @@ use crate::app::command::{Action, Actions, CalibrationTask};
 use crate::app::files::{FileTask, Purpose};
 use crate::app::theme::{Theme, space};
 use crate::cost::calibrated::TableId;
-use crate::report::{Figure, Table, errors_table, parity_table};
+use crate::report::{Figure, Table};
 use coverage::{Cell, Coverage};
 use eframe::egui::{self, Align, Button, Color32, Layout, RichText, Stroke, Ui, vec2};
+use figures::{errors_table, parity_table};
 use std::sync::Arc;
 
 /// A view of the page.

@@ -1,6 +1,7 @@
 //! The views that hold predictions against measurements: worst tables, parity, error by size,
 //! refused rows, and a new fit beside what there was.
 
+use super::figures::{count_text, counted, error_text};
 use super::{CalibrationView, Page, Source, choice_ui};
 use crate::app::calibrating::{Calibrating, Compared, Fit};
 use crate::app::command::{Action, Actions, CalibrationTask};
@@ -10,9 +11,9 @@ use crate::app::results::numbers::{Entry, Head, Tone, numbers_ui};
 use crate::app::results::{Shown, empty_ui};
 use crate::app::style;
 use crate::app::theme::{Theme, space};
+use crate::app::widgets::sentence;
 use crate::calibrate::{Comparison, TableErrors};
 use crate::cost::calibrated::{Errors, Match, TableId};
-use crate::report::{capital, count_text, counted, error_text};
 use eframe::egui::{self, Align, Label, Layout, RichText, Ui, vec2};
 
 /// Most tables listed.
@@ -27,17 +28,17 @@ fn head(words: &str, unit: &str, width: f32) -> Head {
 /// The columns that name a table.
 fn id_heads() -> Vec<Head> {
     vec![
-        head("Operator", "", 118.0),
+        head("Operator", "", 108.0),
         head("GPU", "", 84.0),
-        head("Engine", "version", 96.0),
-        head("Precision", "kernel", 118.0),
+        head("Engine", "version", 92.0),
+        head("Precision", "kernel", 112.0),
     ]
 }
 
 fn id_entries(id: &TableId) -> Vec<Entry> {
     let joined = |a: &str, b: &str| format!("{a} {b}").trim_end().to_owned();
     let mut entries = vec![
-        Entry::plain(capital(id.family.title())),
+        Entry::plain(sentence(id.family.title())),
         Entry::plain(id.gpu.to_string()),
         Entry::plain(joined(&id.engine, &id.version)),
         Entry::plain(joined(&id.precision, &id.kernel)),
@@ -75,11 +76,11 @@ fn error_entries(errors: &Errors) -> Vec<Entry> {
 
 fn error_heads() -> Vec<Head> {
     vec![
-        head("Rows", "", 52.0),
-        head("Median", "error", 52.0),
-        head("p90", "error", 48.0),
-        head("p95", "error", 48.0),
-        head("Bias", "median", 52.0),
+        head("Rows", "", 44.0),
+        head("Median", "error", 46.0),
+        head("p90", "error", 40.0),
+        head("p95", "error", 40.0),
+        head("Bias", "median", 44.0),
     ]
 }
 
@@ -95,7 +96,7 @@ pub(super) fn worst_ui(ui: &mut Ui, view: &mut CalibrationView, shown: &Shown<'_
         let Some(compared) = view.compared(own) else {
             return;
         };
-        heads.push(head("Predicted", "by", 132.0));
+        heads.push(head("Predicted", "by", 118.0));
         let missing = compared
             .comparison
             .tables

@@ -1,34 +1,18 @@
 //! How far off predictions of measured operators are, as figures and tables: parity, error by size,
 //! the worst tables.
 
-use super::error::ReportError;
-use super::figure::{Axis, Dash, Figure, Marker, Panel, Series};
-use super::palette::{self, SOFT_INK};
-use super::table::{Cell, Column, Table};
+use crate::app::widgets::sentence;
 use crate::calibrate::{Comparison, FamilyErrors};
 use crate::cost::calibrated::TableId;
+use crate::report::palette::{self, SOFT_INK};
+use crate::report::{Axis, Cell, Column, Dash, Figure, Marker, Panel, ReportError, Series, Table};
 
 /// Most families shown apart; the rest go together.
 const APART: usize = 5;
 
-/// A table's name in one line: `GEMM h200-sxm vllm 0.11.0 bfloat16`.
-#[must_use]
-pub fn table_words(id: &TableId) -> String {
-    let words = [
-        id.family.title(),
-        &id.gpu.to_string(),
-        &id.engine,
-        &id.version,
-        &id.precision,
-        &id.kernel,
-    ];
-    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
-    words.join(" ")
-}
-
 /// An error: `4.1 %`, or `12 %` from ten on.
 #[must_use]
-pub fn error_text(share: f64) -> String {
+pub(in crate::app) fn error_text(share: f64) -> String {
     let percent = share * 100.0;
     if percent.abs() < 9.95 {
         format!("{percent:.1} %").replace('-', "−")
@@ -40,7 +24,7 @@ pub fn error_text(share: f64) -> String {
 /// Predicted against measured time, with the lines of what is exact and what is 10 and 25 % off;
 /// none: there is nothing to show.
 #[must_use]
-pub fn parity_figure(title: &str, comparison: &Comparison) -> Option<Figure> {
+pub(in crate::app) fn parity_figure(title: &str, comparison: &Comparison) -> Option<Figure> {
     let micro = |seconds: f64| seconds * 1e6;
     let pairs = || comparison.tables.iter().flat_map(|own| &own.pairs);
     let all = || pairs().flat_map(|(measured, predicted)| [micro(*measured), micro(*predicted)]);
@@ -101,7 +85,7 @@ fn apart(families: &[FamilyErrors]) -> Vec<(String, Vec<&FamilyErrors>)> {
     } else {
         Vec::new()
     };
-    let title = |own: &FamilyErrors| capital(own.family.title());
+    let title = |own: &FamilyErrors| sentence(own.family.title());
     let mut shown: Vec<_> = sorted
         .into_iter()
         .map(|own| (title(own), vec![own]))
@@ -110,16 +94,6 @@ fn apart(families: &[FamilyErrors]) -> Vec<(String, Vec<&FamilyErrors>)> {
         shown.push(("Others".to_owned(), rest));
     }
     shown
-}
-
-/// A title at the start of a line.
-#[must_use]
-pub fn capital(words: &str) -> String {
-    let mut chars = words.chars();
-    chars
-        .next()
-        .map(|first| first.to_uppercase().chain(chars).collect())
-        .unwrap_or_default()
 }
 
 fn remark(comparison: &Comparison, points: usize) -> String {
@@ -141,7 +115,7 @@ fn remark(comparison: &Comparison, points: usize) -> String {
 /// Median and p95 error of each family against the size of a call (its tokens, sequences or
 /// bytes), in classes of a factor of eight; none: there is nothing to show.
 #[must_use]
-pub fn error_by_size_figure(title: &str, comparison: &Comparison) -> Option<Figure> {
+pub(in crate::app) fn error_by_size_figure(title: &str, comparison: &Comparison) -> Option<Figure> {
     let mut families: Vec<&FamilyErrors> = comparison.families.iter().collect();
     families.sort_by(|a, b| {
         let by_rows = b.errors.rows.cmp(&a.errors.rows);
@@ -164,7 +138,7 @@ pub fn error_by_size_figure(title: &str, comparison: &Comparison) -> Option<Figu
                         .iter()
                         .map(|class| [class.from.max(1.0), pick(&class.errors) * 100.0])
                         .collect();
-                    Series::of_design(index, capital(own.family.title()), points)
+                    Series::of_design(index, sentence(own.family.title()), points)
                 })
                 .collect();
             Panel::new(Axis::linear(label, "%"), series)
@@ -183,7 +157,7 @@ pub fn error_by_size_figure(title: &str, comparison: &Comparison) -> Option<Figu
 ///
 /// # Errors
 /// A row does not fit its columns, which no input causes.
-pub fn parity_table(comparison: &Comparison) -> Result<Table, ReportError> {
+pub(in crate::app) fn parity_table(comparison: &Comparison) -> Result<Table, ReportError> {
     let mut table = Table::new(id_columns([("measured", "µs"), ("predicted", "µs")]));
     for own in &comparison.tables {
         for (measured, predicted) in &own.pairs {
@@ -199,7 +173,7 @@ pub fn parity_table(comparison: &Comparison) -> Result<Table, ReportError> {
 ///
 /// # Errors
 /// A row does not fit its columns, which no input causes.
-pub fn errors_table(comparison: &Comparison) -> Result<Table, ReportError> {
+pub(in crate::app) fn errors_table(comparison: &Comparison) -> Result<Table, ReportError> {
     let mut table = Table::new(id_columns([
         ("size from", ""),
         ("size to", ""),
@@ -258,14 +232,14 @@ fn id_cells(id: &TableId) -> Vec<Cell> {
 
 /// A count and its noun: `1 table`, `2 tables`.
 #[must_use]
-pub fn counted(count: usize, noun: &str) -> String {
+pub(in crate::app) fn counted(count: usize, noun: &str) -> String {
     let end = if count == 1 { "" } else { "s" };
     format!("{} {noun}{end}", count_text(count))
 }
 
 /// Rows with thousands apart: `14 203`.
 #[must_use]
-pub fn count_text(count: usize) -> String {
+pub(in crate::app) fn count_text(count: usize) -> String {
     let digits = count.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {
