@@ -143,7 +143,7 @@ impl Kernel for Gemm {
         // Of copies of the weight used in turn all lie in L2, or next to none.
         let held = n * k * weight / (cache * hardware.l2);
         let missed = if call.repeated { (5.0 * (held - 1.0)).clamp(0.02, 1.0) } else { 1.0 };
-        let mut parts = product.cheapest(hardware.sms, rates, missed, &TILES, shares);
+        let mut parts = product.cheapest(hardware.sms, rates, (missed, 1.0), &TILES, shares);
         parts.launch = launch * 1e-6;
         if call.quantises {
             let bytes = m * k * (2.0 + activation);
