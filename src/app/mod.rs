@@ -6,6 +6,7 @@
 //! queue an [`edit::Edit`], which [`history`] applies, and an edit that decides results starts a
 //! simulation in the background.
 
+mod calibrating;
 pub mod canvas;
 pub mod command;
 pub mod dialogs;
@@ -42,12 +43,12 @@ mod widgets;
 pub use preflight::{Backend, NoDisplay, preflight};
 
 use crate::catalog::{Catalog, CatalogError};
-use crate::cost::{Fidelity, Roofline};
-use crate::jobs::{CurvePoint, CurveRunner, FidelityChoice};
+use crate::jobs::{CurvePoint, CurveRunner, Waker};
 use crate::model::{ModelError, Models};
 use crate::plan::{Design, DesignId};
 use crate::project::{Example, Project, examples};
 use crate::workload::{Trace, TraceFile};
+use calibrating::Calibrating;
 use command::Actions;
 use dialogs::{After, Dialog};
 use eframe::egui;
@@ -60,7 +61,6 @@ use results::ResultsView;
 use selection::Selection;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use thiserror::Error;
 use toasts::Toasts;
@@ -137,8 +137,8 @@ pub struct App {
     view: View,
     runner: CurveRunner,
     outcome: Outcome,
-    /// Whose prices runs take.
-    fidelity: Arc<dyn Fidelity>,
+    /// Whose prices runs take, and work on calibrations.
+    calibrating: Calibrating,
     /// Number of the last job.
     job: u64,
     /// Revision for which it was last decided what to simulate.
@@ -176,19 +176,16 @@ impl App {
         if let Some(path) = &path {
             recent.note(path);
         }
-        let fidelity = FidelityChoice::default().load(
+        let waker: Waker = Arc::new(move || wake.request_repaint_after(WAKE));
+        let (calibrating, refusal) = Calibrating::new(
+            &waker,
             &presets.catalog,
-            options.user_presets.as_deref(),
-            &|_, _| {},
-            &AtomicBool::new(false),
+            options.user_presets,
+            options.presets_home.as_deref(),
         );
-        let (fidelity, refusal): (Arc<dyn Fidelity>, _) = match fidelity {
-            Ok(own) => (own, None),
-            Err(error) => (Arc::new(Roofline), Some(error.to_string())),
-        };
         let mut app = Self {
             presets,
-            fidelity,
+            calibrating,
             view: View {
                 design: starter::fresh_design_id(&[]),
                 selection: Selection::default(),
@@ -199,7 +196,7 @@ impl App {
             },
             history: History::new(starter::whole(project)),
             path,
-            runner: CurveRunner::new(Arc::new(move || wake.request_repaint_after(WAKE))),
+            runner: CurveRunner::new(waker),
             outcome: Outcome::default(),
             job: 0,
             planned: None,
@@ -233,11 +230,22 @@ impl App {
     /// # Errors
     /// An embedded preset is broken.
     pub fn for_test(ctx: &egui::Context, project: Project) -> Result<Self, AppError> {
-        let options = AppOptions {
-            project: Some((None, project)),
-            ..AppOptions::default()
-        };
-        let mut app = Self::new(ctx, options, load_presets(None)?);
+        Self::for_test_with(
+            ctx,
+            AppOptions {
+                project: Some((None, project)),
+                ..AppOptions::default()
+            },
+        )
+    }
+
+    /// The same with folders of its own.
+    ///
+    /// # Errors
+    /// A preset is broken.
+    pub fn for_test_with(ctx: &egui::Context, options: AppOptions) -> Result<Self, AppError> {
+        let presets = load_presets(options.user_presets.as_deref())?;
+        let mut app = Self::new(ctx, options, presets);
         app.files.without_dialogs();
         Ok(app)
     }
@@ -273,6 +281,12 @@ impl App {
     #[must_use]
     pub fn cost_table(&self) -> Option<&crate::study::theory::CostTable> {
         self.view.results.cost.table()
+    }
+
+    /// The name of the fidelity runs are priced by.
+    #[must_use]
+    pub const fn fidelity(&self) -> &'static str {
+        self.calibrating.choice.name()
     }
 
     /// Its place among the tabs.

@@ -81,11 +81,11 @@ fn ask(table: &Table, all: &Calibrations, catalog: &Catalog) -> Vec<(GpuId, Matc
         own.id.engine == id.engine && own.id.version != id.version
     });
     let engine = all.on(&id.gpu, &wanted, |own| own.id.engine != id.engine);
-    let relative = relatives(gpu, catalog).into_iter().find_map(|kin| {
-        let same = |own: &Surface| own.id.engine == id.engine;
-        all.on(&kin, &wanted, same)
-            .or_else(|| all.on(&kin, &wanted, |_| true))
-    });
+    // Another engine's kernels on another GPU tell nothing of either.
+    let same = |own: &Surface| own.id.engine == id.engine;
+    let relative = relatives(gpu, catalog)
+        .into_iter()
+        .find_map(|kin| all.on(&kin, &wanted, same));
     let hardware = Hardware::of(gpu);
     [version, engine, relative]
         .into_iter()

@@ -69,14 +69,16 @@ fn collectives_across_nodes_cost_more_and_follow_the_nics() {
         two.inter_rate
     );
     let mib = 8.0 * 1_048_576.0;
-    assert!(all_reduce(&two, mib).seconds() > all_reduce(&one, mib).seconds());
+    let roofline = RooflineOn::of(&plan.pools[0].gpu);
+    let reduce = |group: &CommGroup| all_reduce(group, mib, &roofline).seconds();
+    assert!(reduce(&two) > reduce(&one));
     // Half the links: two GPUs share one.
     let mut fewer = design;
     fewer.cluster.links[0].count = 4;
     let (topology, _) = unfold(&fewer.cluster, &Catalog::embedded().unwrap());
     let shared = CommGroup::of(&topology, &mut Router::new(&topology), &across);
     assert!(shared.inter_rate < two.inter_rate);
-    assert!(all_reduce(&shared, mib).seconds() > all_reduce(&two, mib).seconds());
+    assert!(reduce(&shared) > reduce(&two));
 }
 
 #[test]
@@ -275,13 +277,15 @@ fn operators() -> impl Strategy<Value = Operator> {
             sequences,
             flops: 1e6,
             bytes: 1e4,
-            state_bytes
+            state_bytes,
+            delta: None,
         }),
         (n(), 1.0f64..1e7).prop_map(|(tokens, state_bytes)| Operator::Scan {
             tokens,
             flops: 1e6,
             bytes: 1e4,
-            state_bytes
+            state_bytes,
+            delta: None,
         }),
         (n(), 1.0f64..256.0).prop_map(|(copies, visited)| Operator::Experts {
             tokens: copies / 8.0,

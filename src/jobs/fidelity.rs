@@ -53,18 +53,55 @@ impl FidelityChoice {
         progress: Progress<'_>,
         cancel: &AtomicBool,
     ) -> Result<Arc<dyn Fidelity>, FidelityError> {
+        self.read(catalog, user_dir, progress, cancel)
+            .map(|loaded| loaded.fidelity)
+    }
+
+    /// The same with the calibrations that prices come from.
+    ///
+    /// # Errors
+    /// As [`Self::load`].
+    pub fn read(
+        &self,
+        catalog: &Arc<Catalog>,
+        user_dir: Option<&Path>,
+        progress: Progress<'_>,
+        cancel: &AtomicBool,
+    ) -> Result<Loaded, FidelityError> {
         let calibrations = || match user_dir {
             Some(dir) => Calibrations::load(Some(dir)).map(Arc::new),
             None => Calibrations::embedded(),
         };
         Ok(match self {
-            Self::Roofline => Arc::new(Roofline),
-            Self::Calibrated => Arc::new(Calibrated::new(calibrations()?, Arc::clone(catalog))),
+            Self::Roofline => Loaded {
+                fidelity: Arc::new(Roofline),
+                calibrations: None,
+            },
+            Self::Calibrated => {
+                let all = calibrations()?;
+                Loaded {
+                    fidelity: Arc::new(Calibrated::new(Arc::clone(&all), Arc::clone(catalog))),
+                    calibrations: Some(all),
+                }
+            }
             Self::Measured(dir) => {
                 let own = measured(dir, catalog, progress, cancel)?;
                 let over = Arc::new(calibrations()?.with(own));
-                Arc::new(Calibrated::measured(over, Arc::clone(catalog)))
+                let prices = Calibrated::measured(Arc::clone(&over), Arc::clone(catalog));
+                Loaded {
+                    fidelity: Arc::new(prices),
+                    calibrations: Some(over),
+                }
             }
         })
     }
+}
+
+/// Prices ready for runs.
+#[derive(Clone)]
+pub struct Loaded {
+    /// The prices.
+    pub fidelity: Arc<dyn Fidelity>,
+    /// The calibrations they come from; none: from datasheets alone.
+    pub calibrations: Option<Arc<Calibrations>>,
 }

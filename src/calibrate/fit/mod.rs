@@ -6,6 +6,7 @@ mod errors;
 mod least_squares;
 mod sweeps;
 
+pub(super) use errors::by_size;
 pub use errors::{SizeErrors, errors_of};
 
 use super::tables::{Row, Table};

@@ -80,8 +80,15 @@ pub fn read_tables(
         .par_iter()
         .map(|path| {
             let mut found = Found::default();
-            if !aic::read(dir, path, catalog, &mut found)? {
-                profile::read(dir, path, catalog, &mut found)?;
+            let known = aic::read(dir, path, catalog, &mut found)?
+                || profile::read(dir, path, catalog, &mut found)?;
+            if !known {
+                let place = path.strip_prefix(dir).unwrap_or(path).display().to_string();
+                found.refuse(
+                    &place,
+                    1,
+                    "not a table of any operator or layout known".to_owned(),
+                );
             }
             Ok(found)
         })

@@ -14,14 +14,16 @@ use crate::cost::operator::{
 };
 use crate::cost::roofline::RooflineOn;
 use crate::plan::{Engine, EngineKind};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Prices by calibrations.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Calibrated {
     name: &'static str,
     calibrations: Arc<Calibrations>,
     catalog: Arc<Catalog>,
+    /// What was made, by GPU and engine: every run of a curve asks for the same.
+    made: Mutex<Vec<(Gpu, EngineKind, String, Arc<CalibratedOn>)>>,
 }
 
 impl Calibrated {
@@ -32,6 +34,7 @@ impl Calibrated {
             name: "calibrated",
             calibrations,
             catalog,
+            made: Mutex::new(Vec::new()),
         }
     }
 
@@ -42,6 +45,7 @@ impl Calibrated {
             name: "measured",
             calibrations,
             catalog,
+            made: Mutex::new(Vec::new()),
         }
     }
 }
@@ -52,12 +56,22 @@ impl Fidelity for Calibrated {
     }
 
     fn on(&self, gpu: &Gpu, engine: &Engine) -> Arc<dyn Prices> {
-        Arc::new(CalibratedOn::of(
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = made.iter().find(|(own, kind, version, _)| {
+            (own, *kind, version) == (gpu, engine.kind, &engine.version)
+        });
+        if let Some((.., prices)) = known {
+            return Arc::clone(prices) as Arc<dyn Prices>;
+        }
+        let prices = Arc::new(CalibratedOn::of(
             &self.calibrations,
             &self.catalog,
             gpu,
             engine,
-        ))
+        ));
+        let entry = (gpu.clone(), engine.kind, engine.version.clone());
+        made.push((entry.0, entry.1, entry.2, Arc::clone(&prices)));
+        prices
     }
 
     fn transfer(&self) -> TransferEngine {
@@ -229,24 +243,24 @@ impl Prices for CalibratedOn {
 }
 
 fn cost(own: &Chosen, estimate: &Estimate, kernels: u32) -> OpCost {
-        // Farther outside what was measured, the less is known: a tenth for every factor of e.
-        let unknown = 0.1 * libm::log(estimate.beyond);
-        OpCost {
-            compute: estimate.parts.compute,
-            memory: estimate.parts.memory,
-            link: estimate.parts.link,
-            launch: estimate.parts.launch,
-            seconds: estimate.parts.seconds,
-            kernels,
-            origin: match (own.near, estimate.beyond > 1.05, estimate.measured) {
-                (_, _, true) => Origin::Measured,
-                (Match::Relative, _, _) => Origin::Relative,
-                (_, true, _) => Origin::Extrapolated,
-                _ => Origin::Calibrated,
-            },
-            band: Band {
-                below: (own.band.below + unknown).min(0.9),
-                above: own.band.above + unknown,
-            },
-        }
+    // Farther outside what was measured, the less is known: a tenth for every factor of e.
+    let unknown = 0.1 * libm::log(estimate.beyond);
+    OpCost {
+        compute: estimate.parts.compute,
+        memory: estimate.parts.memory,
+        link: estimate.parts.link,
+        launch: estimate.parts.launch,
+        seconds: estimate.parts.seconds,
+        kernels,
+        origin: match (own.near, estimate.beyond > 1.05, estimate.measured) {
+            (_, _, true) => Origin::Measured,
+            (Match::Relative, _, _) => Origin::Relative,
+            (_, true, _) => Origin::Extrapolated,
+            _ => Origin::Calibrated,
+        },
+        band: Band {
+            below: (own.band.below + unknown).min(0.9),
+            above: own.band.above + unknown,
+        },
+    }
 }

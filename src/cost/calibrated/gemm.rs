@@ -93,20 +93,80 @@ const TILES: [(f64, f64); 8] = [
 ];
 
 const fn share(name: &'static str, start: f64) -> Parameter {
-    Parameter { name, about: "share of an SM's peak a tile reaches", start, low: 0.02, high: 1.0 }
+    Parameter {
+        name,
+        about: "share of an SM's peak a tile reaches",
+        start,
+        low: 0.02,
+        high: 1.0,
+    }
 }
 
 impl Kernel for Gemm {
     const PARAMETERS: &'static [Parameter] = &[
-        Parameter { name: "launch_us", about: "launch and drain", start: 2.5, low: 0.3, high: 20.0 },
-        Parameter { name: "host_us", about: "host's time of a call outside a CUDA graph", start: 60.0, low: 1.0, high: 1000.0 },
-        Parameter { name: "quantise_us", about: "launches of quantising the activation", start: 1.5, low: 0.05, high: 20.0 },
-        Parameter { name: "quantise_gbs", about: "rate at which an SM quantises, in and out", start: 15.0, low: 0.3, high: 200.0 },
-        Parameter { name: "bandwidth", about: "share of memory bandwidth reached", start: 0.75, low: 0.1, high: 1.0 },
-        Parameter { name: "cache", about: "share of L2 up to which weights stay there between calls", start: 0.17, low: 0.01, high: 1.0 },
-        Parameter { name: "load_gbs", about: "rate at which an SM loads operands", start: 60.0, low: 4.0, high: 400.0 },
-        Parameter { name: "prologue_us", about: "filling and emptying a tile's pipeline", start: 0.3, low: 0.01, high: 10.0 },
-        Parameter { name: "reduce", about: "traffic of summing slices of k, times its bytes", start: 0.3, low: 0.01, high: 20.0 },
+        Parameter {
+            name: "launch_us",
+            about: "launch and drain",
+            start: 2.5,
+            low: 0.3,
+            high: 20.0,
+        },
+        Parameter {
+            name: "host_us",
+            about: "host's time of a call outside a CUDA graph",
+            start: 60.0,
+            low: 1.0,
+            high: 1000.0,
+        },
+        Parameter {
+            name: "quantise_us",
+            about: "launches of quantising the activation",
+            start: 1.5,
+            low: 0.05,
+            high: 20.0,
+        },
+        Parameter {
+            name: "quantise_gbs",
+            about: "rate at which an SM quantises, in and out",
+            start: 15.0,
+            low: 0.3,
+            high: 200.0,
+        },
+        Parameter {
+            name: "bandwidth",
+            about: "share of memory bandwidth reached",
+            start: 0.75,
+            low: 0.1,
+            high: 1.0,
+        },
+        Parameter {
+            name: "cache",
+            about: "share of L2 up to which weights stay there between calls",
+            start: 0.17,
+            low: 0.01,
+            high: 1.0,
+        },
+        Parameter {
+            name: "load_gbs",
+            about: "rate at which an SM loads operands",
+            start: 60.0,
+            low: 4.0,
+            high: 400.0,
+        },
+        Parameter {
+            name: "prologue_us",
+            about: "filling and emptying a tile's pipeline",
+            start: 0.3,
+            low: 0.01,
+            high: 10.0,
+        },
+        Parameter {
+            name: "reduce",
+            about: "traffic of summing slices of k, times its bytes",
+            start: 0.3,
+            low: 0.01,
+            high: 20.0,
+        },
         share("tile_32x64", 0.2),
         share("tile_64x64", 0.3),
         share("tile_64x128", 0.4),
@@ -117,21 +177,72 @@ impl Kernel for Gemm {
         share("tile_256x128", 0.7),
     ];
     const FEATURES: &'static [&'static str] = &[
-        "m", "n", "k", "mn", "nk", "mk", "m/n", "n/k", "m/k", "work", "reuse",
-        "tiles 64x64", "fill 64x64", "tiles 64x128", "fill 64x128", "tiles 128x64", "fill 128x64", "tiles 128x128", "fill 128x128",
-        "tiles 128x256", "fill 128x256", "tiles 256x128", "fill 256x128", "tiles 64x256", "fill 64x256",
-        "m power of 2", "n power of 2", "k power of 2", "fill m", "copies in L2",
+        "m",
+        "n",
+        "k",
+        "mn",
+        "nk",
+        "mk",
+        "m/n",
+        "n/k",
+        "m/k",
+        "work",
+        "reuse",
+        "tiles 64x64",
+        "fill 64x64",
+        "tiles 64x128",
+        "fill 64x128",
+        "tiles 128x64",
+        "fill 128x64",
+        "tiles 128x128",
+        "fill 128x128",
+        "tiles 128x256",
+        "fill 128x256",
+        "tiles 256x128",
+        "fill 256x128",
+        "tiles 64x256",
+        "fill 64x256",
+        "m power of 2",
+        "n power of 2",
+        "k power of 2",
+        "fill m",
+        "copies in L2",
     ];
     const SIZES: usize = 3;
-    const ANSWERS: usize = 960;
+    const ANSWERS: usize = 640;
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
-        let &[launch, host, quantise, quantise_rate, bandwidth, cache, load, prologue, reduce, ref shares @ ..] = p else {
+        let &[
+            launch,
+            host,
+            quantise,
+            quantise_rate,
+            bandwidth,
+            cache,
+            load,
+            prologue,
+            reduce,
+            ref shares @ ..,
+        ] = p
+        else {
             return Parts::default();
         };
-        let Self { m, n, k, format, call } = *self;
+        let Self {
+            m,
+            n,
+            k,
+            format,
+            call,
+        } = *self;
         let (weight, activation) = format.bytes();
-        let product = Product { batch: 1.0, m, n, k, weight, activation };
+        let product = Product {
+            batch: 1.0,
+            m,
+            n,
+            k,
+            weight,
+            activation,
+        };
         let bandwidth = hardware.bandwidth * bandwidth;
         let rates = Rates {
             peak: format.peak(hardware),
@@ -142,26 +253,57 @@ impl Kernel for Gemm {
         };
         // Of copies of the weight used in turn all lie in L2, or next to none.
         let held = n * k * weight / (cache * hardware.l2);
-        let missed = if call.repeated { (5.0 * (held - 1.0)).clamp(0.02, 1.0) } else { 1.0 };
+        let missed = if call.repeated {
+            (5.0 * (held - 1.0)).clamp(0.02, 1.0)
+        } else {
+            1.0
+        };
         let mut parts = product.cheapest(hardware.sms, rates, (missed, 1.0), &TILES, shares);
         parts.launch = launch * 1e-6;
         if call.quantises {
             let bytes = m * k * (2.0 + activation);
             parts.launch += quantise * 1e-6;
-            let quantising = soft_max(bytes / bandwidth, bytes / (quantise_rate * 1e9 * hardware.sms));
+            let quantising = soft_max(
+                bytes / bandwidth,
+                bytes / (quantise_rate * 1e9 * hardware.sms),
+            );
             parts.memory += quantising;
             parts.seconds += quantising;
         }
         parts.seconds += parts.launch;
-        if call.eager { parts.beside_host(host * 1e-6) } else { parts }
+        if call.eager {
+            parts.beside_host(host * 1e-6)
+        } else {
+            parts
+        }
     }
 
     fn features(&self, hardware: &Hardware, out: &mut Features) {
         let Self { m, n, k, .. } = *self;
-        for size in [m, n, k, m * n, n * k, m * k, m / n, n / k, m / k, m * n * k / 1e6, m * n * k / (m * n + n * k + m * k)] {
+        for size in [
+            m,
+            n,
+            k,
+            m * n,
+            n * k,
+            m * k,
+            m / n,
+            n / k,
+            m / k,
+            m * n * k / 1e6,
+            m * n * k / (m * n + n * k + m * k),
+        ] {
             out.log(size);
         }
-        for (rows, columns) in [(64.0, 64.0), (64.0, 128.0), (128.0, 64.0), (128.0, 128.0), (128.0, 256.0), (256.0, 128.0), (64.0, 256.0)] {
+        for (rows, columns) in [
+            (64.0, 64.0),
+            (64.0, 128.0),
+            (128.0, 64.0),
+            (128.0, 128.0),
+            (128.0, 256.0),
+            (256.0, 128.0),
+            (64.0, 256.0),
+        ] {
             let full = libm::ceil(m / rows) * libm::ceil(n / columns) / hardware.sms;
             out.log(full);
             out.push(full / libm::ceil(full) * fill(m, rows) * fill(n, columns));
@@ -172,7 +314,11 @@ impl Kernel for Gemm {
         out.push(fill(m, 64.0));
         // How often the copies of the weight fill L2: as many as reach its size, at most six.
         let weights = n * k * self.format.bytes().0 / hardware.l2;
-        out.push(if self.call.repeated { (weights * libm::ceil(1.0 / weights).min(6.0)).min(4.0) } else { 4.0 });
+        out.push(if self.call.repeated {
+            (weights * libm::ceil(1.0 / weights).min(6.0)).min(4.0)
+        } else {
+            4.0
+        });
     }
 
     fn key(&self) -> u64 {
@@ -184,6 +330,10 @@ impl Kernel for Gemm {
     }
 
     fn host(&self, parameters: &[f64]) -> f64 {
-        if self.call.eager { parameters.get(1).map_or(0.0, |host| host * 1e-6) } else { 0.0 }
+        if self.call.eager {
+            parameters.get(1).map_or(0.0, |host| host * 1e-6)
+        } else {
+            0.0
+        }
     }
 }

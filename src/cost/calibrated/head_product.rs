@@ -31,34 +31,109 @@ pub struct HeadProduct {
 const TILES: [(f64, f64); 3] = [(64.0, 64.0), (64.0, 128.0), (128.0, 128.0)];
 
 const fn share(name: &'static str, start: f64) -> Parameter {
-    Parameter { name, about: "share of an SM's peak a tile reaches", start, low: 0.005, high: 1.0 }
+    Parameter {
+        name,
+        about: "share of an SM's peak a tile reaches",
+        start,
+        low: 0.005,
+        high: 1.0,
+    }
 }
 
 impl Kernel for HeadProduct {
     const PARAMETERS: &'static [Parameter] = &[
-        Parameter { name: "launch_us", about: "launch and drain", start: 3.0, low: 0.3, high: 20.0 },
-        Parameter { name: "quantise_us", about: "launches of quantising the activation", start: 1.5, low: 0.05, high: 20.0 },
-        Parameter { name: "quantise_gbs", about: "rate at which an SM quantises, in and out", start: 10.0, low: 0.1, high: 200.0 },
-        Parameter { name: "bandwidth", about: "share of memory bandwidth reached", start: 0.75, low: 0.05, high: 1.0 },
-        Parameter { name: "load_gbs", about: "rate at which an SM loads operands", start: 60.0, low: 2.0, high: 400.0 },
-        Parameter { name: "prologue_us", about: "filling and emptying a tile's pipeline", start: 0.3, low: 0.01, high: 10.0 },
+        Parameter {
+            name: "launch_us",
+            about: "launch and drain",
+            start: 3.0,
+            low: 0.3,
+            high: 20.0,
+        },
+        Parameter {
+            name: "quantise_us",
+            about: "launches of quantising the activation",
+            start: 1.5,
+            low: 0.05,
+            high: 20.0,
+        },
+        Parameter {
+            name: "quantise_gbs",
+            about: "rate at which an SM quantises, in and out",
+            start: 10.0,
+            low: 0.1,
+            high: 200.0,
+        },
+        Parameter {
+            name: "bandwidth",
+            about: "share of memory bandwidth reached",
+            start: 0.75,
+            low: 0.05,
+            high: 1.0,
+        },
+        Parameter {
+            name: "load_gbs",
+            about: "rate at which an SM loads operands",
+            start: 60.0,
+            low: 2.0,
+            high: 400.0,
+        },
+        Parameter {
+            name: "prologue_us",
+            about: "filling and emptying a tile's pipeline",
+            start: 0.3,
+            low: 0.01,
+            high: 10.0,
+        },
         share("tile_64x64", 0.3),
         share("tile_64x128", 0.4),
         share("tile_128x128", 0.5),
     ];
-    const FEATURES: &'static [&'static str] =
-        &["tokens", "heads", "n", "k", "rows", "work", "tiles 64x128", "fill 64x128", "tiles 128x128", "fill 128x128"];
+    const FEATURES: &'static [&'static str] = &[
+        "tokens",
+        "heads",
+        "n",
+        "k",
+        "rows",
+        "work",
+        "tiles 64x128",
+        "fill 64x128",
+        "tiles 128x128",
+        "fill 128x128",
+    ];
     const SIZES: usize = 4;
     const ANSWERS: usize = 100;
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
-        let &[launch, quantise, quantise_rate, bandwidth, load, prologue, ref shares @ ..] = p else {
+        let &[
+            launch,
+            quantise,
+            quantise_rate,
+            bandwidth,
+            load,
+            prologue,
+            ref shares @ ..,
+        ] = p
+        else {
             return Parts::default();
         };
-        let Self { heads, tokens, n, k, format, call } = *self;
+        let Self {
+            heads,
+            tokens,
+            n,
+            k,
+            format,
+            call,
+        } = *self;
         let (weight, activation) = format.bytes();
         let bandwidth = hardware.bandwidth * bandwidth;
-        let product = Product { batch: heads, m: tokens, n, k, weight, activation };
+        let product = Product {
+            batch: heads,
+            m: tokens,
+            n,
+            k,
+            weight,
+            activation,
+        };
         let rates = Rates {
             peak: format.peak(hardware),
             bandwidth,
@@ -75,7 +150,10 @@ impl Kernel for HeadProduct {
         if call.quantises {
             let bytes = heads * tokens * k * (2.0 + activation);
             parts.launch += quantise * 1e-6;
-            let quantising = soft_max(bytes / bandwidth, bytes / (quantise_rate * 1e9 * hardware.sms));
+            let quantising = soft_max(
+                bytes / bandwidth,
+                bytes / (quantise_rate * 1e9 * hardware.sms),
+            );
             parts.memory += quantising;
             parts.seconds += quantising;
         }
@@ -84,8 +162,21 @@ impl Kernel for HeadProduct {
     }
 
     fn features(&self, hardware: &Hardware, out: &mut Features) {
-        let Self { heads, tokens, n, k, .. } = *self;
-        for size in [tokens, heads, n, k, tokens * heads, tokens * heads * n * k / 1e6] {
+        let Self {
+            heads,
+            tokens,
+            n,
+            k,
+            ..
+        } = *self;
+        for size in [
+            tokens,
+            heads,
+            n,
+            k,
+            tokens * heads,
+            tokens * heads * n * k / 1e6,
+        ] {
             out.log(size);
         }
         for (rows, columns) in [(64.0, 128.0), (128.0, 128.0)] {

@@ -30,14 +30,15 @@ mod relatives;
 mod residuals;
 mod rowwise;
 mod shape;
-mod split_kv;
 mod store;
 mod surface;
 
-pub use decode::Decode;
+pub use decode::{Decode, DsaDecodeBlock, MlaDecode, MlaDecodeBlock, Packing};
 pub use delta::{DeltaChunks, DeltaConvolution, DeltaHeads, DeltaStep};
 pub use exchange::{Collective, EngineAllReduce, Exchange};
-pub use expert_exchange::{Deepep, DeepepLowLatency, NODES_OF_A_TOKEN, NvlinkExchange, Way, distinct};
+pub use expert_exchange::{
+    Deepep, DeepepLowLatency, NODES_OF_A_TOKEN, NvlinkExchange, Way, distinct,
+};
 pub use fidelity::{Calibrated, CalibratedOn, Explained, table_name};
 pub use forest::{Forest, ForestError, Node, Tree, step_of};
 pub use gemm::{Call, Gemm, GemmFormat};

@@ -235,7 +235,7 @@ impl Kernel for Moe {
         "hidden mod 256",
     ];
     const SIZES: usize = 5;
-    const ANSWERS: usize = 900;
+    const ANSWERS: usize = 640;
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
         let &[

@@ -48,12 +48,30 @@ pub(super) struct Rates {
 impl Product {
     /// Parts of the cheapest configuration, without a launch. `missed` are the shares of weights and
     /// of activations that memory is asked for and not L2; `shares` of an SM's peak are the tiles'.
-    pub(super) fn cheapest(&self, sms: f64, rates: Rates, missed: (f64, f64), tiles: &[(f64, f64)], shares: &[f64]) -> Parts {
-        let Self { batch, m, n, k, weight, activation } = *self;
-        let bytes = batch * (n * k * weight * missed.0 + m * (k * activation + 2.0 * n) * missed.1);
+    pub(super) fn cheapest(
+        &self,
+        sms: f64,
+        rates: Rates,
+        missed: (f64, f64),
+        tiles: &[(f64, f64)],
+        shares: &[f64],
+    ) -> Parts {
+        let Self {
+            batch,
+            m,
+            n,
+            k,
+            weight,
+            activation,
+        } = *self;
+        let bytes = batch
+            * (n * k * weight * missed.0 + m * (k * activation + 2.0 * n) * missed.1);
         let memory = bytes / rates.bandwidth;
         let peak = rates.peak / sms;
-        let mut best = Parts { seconds: f64::INFINITY, ..Parts::default() };
+        let mut best = Parts {
+            seconds: f64::INFINITY,
+            ..Parts::default()
+        };
         for (&(rows, columns), &share) in tiles.iter().zip(shares) {
             let whole = batch * libm::ceil(m / rows) * libm::ceil(n / columns);
             let operands = m.min(rows) * activation + n.min(columns) * weight;
@@ -67,7 +85,13 @@ impl Product {
                 let memory = soft_max(memory, waves * operands * depth / rates.load);
                 let seconds = soft_max(compute, memory);
                 if seconds < best.seconds {
-                    best = Parts { compute, memory, link: 0.0, launch: 0.0, seconds };
+                    best = Parts {
+                        compute,
+                        memory,
+                        link: 0.0,
+                        launch: 0.0,
+                        seconds,
+                    };
                 }
                 // Slices are for SMs that have no tile.
                 if ctas >= 4.0 * sms {

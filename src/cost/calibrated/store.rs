@@ -9,7 +9,7 @@ use super::forest::{Forest, ForestError};
 use super::kernel::Parameter;
 use super::shape::Family;
 use super::surface::{Attributes, Errors, Surface, TableId};
-use crate::catalog::{CatalogError, GpuId, preset_files};
+use crate::catalog::{CatalogError, GpuId, preset_layers};
 use crate::cost::operator::Band;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -21,6 +21,8 @@ use std::sync::{Arc, OnceLock};
 pub const KIND: &str = "calibration";
 /// What files of this program say they are.
 pub const VERSION: u32 = 1;
+/// Most hashes a file names of the fits it was put together from.
+const MOST_HASHES: usize = 16;
 
 /// What a price is wanted for.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -205,6 +207,52 @@ pub struct SurfaceRow {
 }
 
 impl CalibrationFile {
+    /// Reads a file's form; `file` says whose. What the surfaces hold is not looked at.
+    ///
+    /// # Errors
+    /// Text of another form or version.
+    pub fn read(text: &str, file: &str) -> Result<Self, CalibrationError> {
+        let own: Self = ron::from_str(text).map_err(|error| CalibrationError::Syntax {
+            file: file.to_owned(),
+            why: error.to_string(),
+        })?;
+        if own.version == VERSION {
+            Ok(own)
+        } else {
+            Err(CalibrationError::Version {
+                file: file.to_owned(),
+                found: own.version,
+            })
+        }
+    }
+
+    /// This file over an older one of the same GPU: tables that were not fitted anew stay, and so
+    /// do the hashes they came from.
+    #[must_use]
+    pub fn over(mut self, older: Self) -> Self {
+        let fitted = |row: &SurfaceRow| self.surfaces.iter().any(|own| own.is_of(row));
+        let kept: Vec<SurfaceRow> = older.surfaces.into_iter().filter(|r| !fitted(r)).collect();
+        if kept.is_empty() {
+            return self;
+        }
+        for (words, before) in [(&mut self.data, older.data), (&mut self.code, older.code)] {
+            for word in before.split(' ').take(MOST_HASHES) {
+                if !words.split(' ').any(|own| own == word) {
+                    words.push(' ');
+                    words.push_str(word);
+                }
+            }
+        }
+        self.surfaces.extend(kept);
+        for own in older.stand_ins {
+            let same = |new: &StandIn| (new.family, new.near) == (own.family, own.near);
+            if !self.stand_ins.iter().any(same) {
+                self.stand_ins.push(own);
+            }
+        }
+        self
+    }
+
     /// The file's text: one surface a line, so that a diff shows which changed.
     #[must_use]
     pub fn text(&self) -> String {
@@ -293,6 +341,15 @@ impl SurfaceRow {
     #[must_use]
     pub const fn family(&self) -> Family {
         self.family
+    }
+
+    /// Whether it is of the same table as another of its GPU.
+    fn is_of(&self, other: &Self) -> bool {
+        self.family == other.family
+            && self.engine == other.engine
+            && self.version == other.version
+            && self.precision == other.precision
+            && self.kernel == other.kernel
     }
 
     /// The surface, checked.
@@ -413,7 +470,7 @@ impl Calibrations {
     pub fn load(user_dir: Option<&Path>) -> Result<Self, CalibrationError> {
         let mut surfaces = BTreeMap::new();
         let mut stand_ins = BTreeMap::new();
-        for file in preset_files(KIND, user_dir)? {
+        for file in preset_layers(KIND, user_dir)? {
             let place = file.origin.to_string();
             let own = Self::parse(&file.text, &place)?;
             surfaces.extend(own.surfaces.into_iter().map(|own| (own.id.clone(), own)));
@@ -430,17 +487,7 @@ impl Calibrations {
     /// # Errors
     /// Text that is not a whole calibration file; `file` says whose.
     pub fn parse(text: &str, file: &str) -> Result<Self, CalibrationError> {
-        let own: CalibrationFile =
-            ron::from_str(text).map_err(|error| CalibrationError::Syntax {
-                file: file.to_owned(),
-                why: error.to_string(),
-            })?;
-        if own.version != VERSION {
-            return Err(CalibrationError::Version {
-                file: file.to_owned(),
-                found: own.version,
-            });
-        }
+        let own = CalibrationFile::read(text, file)?;
         let gpu = own.gpu;
         for (family, names) in &own.parameters {
             if !names
@@ -500,6 +547,12 @@ impl Calibrations {
         &self.surfaces
     }
 
+    /// How far off a GPU's surfaces were where they stood in so; none: it was not measured.
+    #[must_use]
+    pub fn stand_in(&self, gpu: &GpuId, family: Family, near: Match) -> Option<&Errors> {
+        self.stand_ins.get(&(gpu.clone(), family, near))
+    }
+
     /// Every family and precision there is a surface of.
     #[must_use]
     pub fn kinds(&self) -> BTreeSet<(Family, &str)> {
@@ -544,7 +597,11 @@ impl Calibrations {
         own.into_iter()
             .chain(kin)
             .min_by(|a, b| off(a).total_cmp(&off(b)))
-            .or_else(|| relatives.iter().find_map(|gpu| self.on(gpu, wanted, |_| true)))
+            .or_else(|| {
+                relatives
+                    .iter()
+                    .find_map(|gpu| self.on(gpu, wanted, |_| true))
+            })
     }
 
     /// Median error of a surface where it stands in so.

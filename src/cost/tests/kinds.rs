@@ -202,7 +202,9 @@ fn a_sparse_layer_below_its_choice_is_full_attention_and_scoring() {
             context: 120_000,
         };
         let mut seconds = 0.0;
-        shape.prefill(chunk, |_, op| seconds += RooflineOn::of(&gpu).price(op).seconds());
+        shape.prefill(chunk, |_, op| {
+            seconds += RooflineOn::of(&gpu).price(op).seconds()
+        });
         seconds
     };
     assert!(long(&sparse) < 0.3 * long(&dense));

@@ -27,12 +27,20 @@ pub(super) fn read(line: &Line<'_>) -> Result<Entry, String> {
         n,
         k,
         format,
-        call: Call { quantises, eager: false, repeated: true },
+        call: Call {
+            quantises,
+            eager: false,
+            repeated: true,
+        },
     };
     Ok(Entry {
         shape: Shape::MlaBmm(shape),
         seconds: line.milliseconds("latency_ms")?,
         precision: precision.to_owned(),
-        attributes: Attributes { quantises, hot_l2: true, ..Attributes::default() },
+        attributes: Attributes {
+            quantises,
+            hot_l2: true,
+            ..Attributes::default()
+        },
     })
 }

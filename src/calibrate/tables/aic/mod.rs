@@ -57,7 +57,11 @@ const SOURCES: &[Source] = &[
     Source { operator: "mla_context_module", read: prefill::mla_module },
     Source { operator: "wideep_context_mla", read: prefill::wideep_mla },
     Source { operator: "dsa_context_module", read: prefill::dsa_module },
-    Source { operator: "generation_attention", read: decode::read },
+    Source { operator: "generation_attention", read: decode::attention },
+    Source { operator: "generation_mla", read: decode::mla },
+    Source { operator: "mla_generation_module", read: decode::mla_module },
+    Source { operator: "wideep_generation_mla", read: decode::wideep_mla },
+    Source { operator: "dsa_generation_module", read: decode::dsa_module },
     Source { operator: "moe", read: moe::read },
 ];
 
@@ -104,10 +108,7 @@ pub(super) fn gpu_of(system: &str, catalog: &Catalog) -> Result<GpuId, String> {
 /// The operator of a file: named by the file, or by a folder it is in.
 fn operator_of(words: &[&str]) -> Option<&'static str> {
     let known = |word: &&str| SOURCES.iter().find(|source| source.operator == *word);
-    words
-        .iter()
-        .find_map(known)
-        .map(|source| source.operator)
+    words.iter().find_map(known).map(|source| source.operator)
 }
 
 /// Takes in a file, if it is of this layout.
@@ -153,7 +154,10 @@ pub(super) fn read(
 fn unknown(operator: &str) -> String {
     let known: BTreeSet<&str> = SOURCES.iter().map(|source| source.operator).collect();
     let known: Vec<&str> = known.into_iter().collect();
-    format!("unknown operator {operator:?}; there are {}", known.join(", "))
+    format!(
+        "unknown operator {operator:?}; there are {}",
+        known.join(", ")
+    )
 }
 
 fn take(

@@ -30,6 +30,9 @@ fn read(line: &Line<'_>, bytes: f64, shape: fn(Rowwise) -> Shape) -> Result<Entr
         shape: shape(own),
         seconds: line.milliseconds("latency_ms")?,
         precision: precision.to_owned(),
-        attributes: Attributes { hot_l2: true, ..Attributes::default() },
+        attributes: Attributes {
+            hot_l2: true,
+            ..Attributes::default()
+        },
     })
 }

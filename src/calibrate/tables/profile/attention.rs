@@ -3,7 +3,7 @@
 
 use super::{Timed, seconds};
 use crate::calibrate::tables::csv::Line;
-use crate::cost::calibrated::{AttentionFormat, ContextAttention, Decode, Shape};
+use crate::cost::calibrated::{AttentionFormat, ContextAttention, Decode, Packing, Shape};
 
 pub(super) fn read(line: &Line<'_>, out: &mut Vec<Timed>) -> Result<(), String> {
     let mixed = ["is_mixed_batch", "is_true_mixed_batch"]
@@ -64,7 +64,7 @@ pub(super) fn read(line: &Line<'_>, out: &mut Vec<Timed>) -> Result<(), String> 
             window: 0.0,
             past_window: 0.0,
             kv_bytes: 2.0,
-            packs: f64::INFINITY,
+            packing: Packing::Groups,
             hot: true,
         });
         out.push(Timed {

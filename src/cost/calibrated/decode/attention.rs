@@ -2,16 +2,29 @@
 //! with heads that share them (MHA, GQA, MQA) and perhaps a window.
 //!
 //! Two kernels: one that packs the query heads of a KV head into the rows of a tile and reads the
-//! keys once ([`Decode::packs`] says how many heads at most), and one with an item per query head
-//! (TensorRT-LLM's masked multi-head attention, FlashAttention without packing). Where every head
-//! has its own keys both exist and the faster runs.
+//! keys once, and one with an item per query head. Which of them runs is [`Packing`].
 //!
 //! Ragged batches are priced by their sum of entries: items of different lengths share the SMs, and
 //! engines cut long ones into splits.
 
-use super::hardware::Hardware;
-use super::kernel::{Features, Kernel, Parameter, Parts, hash};
-use super::split_kv::{Items, TILE, found_in_l2};
+use super::super::hardware::Hardware;
+use super::super::kernel::{Features, Kernel, Parameter, Parts, hash};
+use super::items::{Items, TILE, found_in_l2};
+
+/// Which of the two kernels an engine runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Packing {
+    /// Heads that share keys are packed; where none do, an item is a head anyway.
+    Groups,
+    /// Up to 32 heads of a KV head are packed, and where none share keys the faster kernel runs:
+    /// TensorRT-LLM, whose XQA and trtllm-gen kernels pack no more and whose masked multi-head
+    /// attention has an item per head. Its times step at 33 heads on every GPU; heads that share
+    /// nothing take the latter on Hopper and Ada, the former on Blackwell.
+    UpTo32,
+    /// Nothing is packed: FlashAttention 2 behind a window (`seqlenq_ngroups_swapped` in its
+    /// `mha_fwd_kvcache` asks for none), whose times then go with query heads.
+    Never,
+}
 
 /// A decode attention's shape on one GPU.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,19 +47,14 @@ pub struct Decode {
     pub past_window: f64,
     /// Bytes of an element of the cache.
     pub kv_bytes: f64,
-    /// Query heads of a KV head the kernel packs at most; [`Kernel::run_by`] knows.
-    pub packs: f64,
+    /// Which kernel; [`Kernel::run_by`] knows.
+    pub packing: Packing,
     /// The keys were read just before and may lie in L2: a benchmark's loop, never serving, where
     /// the other layers' keys and weights pass between two readings.
     pub hot: bool,
 }
 
 impl Decode {
-    /// Query heads of a KV head that TensorRT-LLM's kernels (XQA, trtllm-gen) pack at most; above
-    /// it takes its masked multi-head attention, an item per head. Its times step at 33 heads on
-    /// every GPU.
-    const TRTLLM_PACKS: f64 = 32.0;
-
     fn group(&self) -> f64 {
         (self.heads / self.kv_heads.max(1.0)).max(1.0)
     }
@@ -56,7 +64,12 @@ impl Decode {
     }
 }
 
-const fn us(name: &'static str, about: &'static str, start: f64, high: f64) -> Parameter {
+pub(super) const fn us(
+    name: &'static str,
+    about: &'static str,
+    start: f64,
+    high: f64,
+) -> Parameter {
     Parameter {
         name,
         about,
@@ -201,15 +214,12 @@ impl Kernel for Decode {
     const SIZES: usize = 3;
 
     fn run_by(self, engine: &str, kernel: &str) -> Self {
-        // FlashAttention 2 packs only where there is no window (`seqlenq_ngroups_swapped` in its
-        // `mha_fwd_kvcache`): with one, its times go with query heads.
-        let second = kernel.ends_with("_fa2") && self.window > 0.0;
-        let packs = match engine {
-            "trtllm" => Self::TRTLLM_PACKS,
-            _ if second => 1.0,
-            _ => f64::INFINITY,
+        let packing = match engine {
+            "trtllm" => Packing::UpTo32,
+            _ if kernel.ends_with("_fa2") && self.window > 0.0 => Packing::Never,
+            _ => Packing::Groups,
         };
-        Self { packs, ..self }
+        Self { packing, ..self }
     }
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
@@ -270,16 +280,17 @@ impl Kernel for Decode {
             splits: head_splits,
             ..packed
         };
-        let (compute, seconds) = if group > self.packs {
-            alone.seconds(hardware, memory)
-        } else if group > 1.0 {
-            packed.seconds(hardware, memory)
-        } else {
-            let (one, other) = (
-                packed.seconds(hardware, memory),
-                alone.seconds(hardware, memory),
-            );
-            if one.1 < other.1 { one } else { other }
+        let (compute, seconds) = match self.packing {
+            Packing::Groups if group > 1.0 => packed.seconds(hardware, memory),
+            Packing::UpTo32 if group > 1.0 && group <= 32.0 => packed.seconds(hardware, memory),
+            Packing::UpTo32 if group <= 1.0 => {
+                let (one, other) = (
+                    packed.seconds(hardware, memory),
+                    alone.seconds(hardware, memory),
+                );
+                if one.1 < other.1 { one } else { other }
+            }
+            _ => alone.seconds(hardware, memory),
         };
         let launch = (launch + window * self.past_window) * 1e-6;
         Parts {
