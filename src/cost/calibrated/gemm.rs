@@ -258,7 +258,7 @@ impl Kernel for Gemm {
         } else {
             1.0
         };
-        let mut parts = product.cheapest(hardware.sms, rates, missed, &TILES, shares);
+        let mut parts = product.cheapest(hardware.sms, rates, (missed, 1.0), &TILES, shares);
         parts.launch = launch * 1e-6;
         if call.quantises {
             let bytes = m * k * (2.0 + activation);

@@ -46,13 +46,13 @@ pub(super) struct Rates {
 }
 
 impl Product {
-    /// Parts of the cheapest configuration, without a launch. `missed` is the share of the weights
-    /// that comes from memory and not from L2; `shares` of an SM's peak are the tiles'.
+    /// Parts of the cheapest configuration, without a launch. `missed` are the shares of weights and
+    /// of activations that memory is asked for and not L2; `shares` of an SM's peak are the tiles'.
     pub(super) fn cheapest(
         &self,
         sms: f64,
         rates: Rates,
-        missed: f64,
+        missed: (f64, f64),
         tiles: &[(f64, f64)],
         shares: &[f64],
     ) -> Parts {
@@ -64,7 +64,8 @@ impl Product {
             weight,
             activation,
         } = *self;
-        let bytes = batch * (n * k * weight * missed + m * (k * activation + 2.0 * n));
+        let bytes = batch
+            * (n * k * weight * missed.0 + m * (k * activation + 2.0 * n) * missed.1);
         let memory = bytes / rates.bandwidth;
         let peak = rates.peak / sms;
         let mut best = Parts {
