@@ -1,21 +1,13 @@
 //! Matrix products `out[m, n] = x[m, k] · w[k, n]`.
 //!
-//! A product is cut into tiles that run in waves over the SMs; a library picks, per shape, a tile
-//! size and into how many slices it cuts `k`. Physics: the cheapest of the configurations,
-//!
-//! `launch + softmax(waves · (arithmetic of a tile / (share of an SM's peak) + prologue) + summing,
-//! bytes / bandwidth, waves · a tile's operands / load rate of an SM)`.
-//!
-//! What one SM can load does not grow with the memory's bandwidth but with the SM, so it is a rate
-//! in GB/s: few tiles on many SMs are bound by it, and with it H100's parameters price H200 within
-//! 5 % where a share of bandwidth errs 12 %.
-//!
-//! A measured call may hold more than the kernel, and its shape says so: quantising the activation
+//! Physics: [`Product::cheapest`] and a launch. A measured call may hold more than the kernel, and
+//! its shape says so: quantising the activation
 //! (`launch + bytes / rate`, before the product) and, outside a CUDA graph, the host's time, which
 //! runs beside the GPU's. A price without them is the same surface asked about a bare [`Call`].
 
 use super::hardware::Hardware;
 use super::kernel::{Features, Kernel, Parameter, Parts, hash, soft_max};
+use super::product::{Product, Rates, fill, power_of_two};
 
 /// Number formats of a product: what it multiplies in and what its weights are kept in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -99,9 +91,6 @@ const TILES: [(f64, f64); 8] = [
     (128.0, 256.0),
     (256.0, 128.0),
 ];
-const SLICES: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
-/// Step of the inner loop: a tile multiplies whole steps.
-const INNER: f64 = 64.0;
 
 const fn share(name: &'static str, start: f64) -> Parameter {
     Parameter { name, about: "share of an SM's peak a tile reaches", start, low: 0.02, high: 1.0 }
@@ -141,51 +130,30 @@ impl Kernel for Gemm {
             return Parts::default();
         };
         let Self { m, n, k, format, call } = *self;
-        let (sms, bandwidth) = (hardware.sms, hardware.bandwidth * bandwidth);
-        let peak = format.peak(hardware) / sms;
         let (weight, activation) = format.bytes();
-        let weights = n * k * weight;
+        let product = Product { batch: 1.0, m, n, k, weight, activation };
+        let bandwidth = hardware.bandwidth * bandwidth;
+        let rates = Rates {
+            peak: format.peak(hardware),
+            bandwidth,
+            load: load * 1e9,
+            prologue: prologue * 1e-6,
+            reduce,
+        };
         // Of copies of the weight used in turn all lie in L2, or next to none.
-        let missed = if call.repeated { (5.0 * (weights / (cache * hardware.l2) - 1.0)).clamp(0.02, 1.0) } else { 1.0 };
-        let memory = (weights * missed + m * (k * activation + 2.0 * n)) / bandwidth;
-        let mut best = Parts { seconds: f64::INFINITY, ..Parts::default() };
-        for (&(rows, columns), &share) in TILES.iter().zip(shares) {
-            let tiles = libm::ceil(m / rows) * libm::ceil(n / columns);
-            let operands = m.min(rows) * activation + n.min(columns) * weight;
-            for slices in SLICES {
-                let ctas = tiles * slices;
-                let waves = libm::ceil(ctas / sms);
-                let depth = libm::ceil(k / (slices * INNER)) * INNER;
-                let arithmetic = 2.0 * rows * columns * depth / (peak * share);
-                let summing = (slices - 1.0) * m * n * 8.0 * reduce / bandwidth;
-                let compute = waves * (arithmetic + prologue * 1e-6) + summing;
-                let loading = waves * operands * depth / (load * 1e9);
-                let memory = soft_max(memory, loading);
-                let seconds = soft_max(compute, memory);
-                if seconds < best.seconds {
-                    best = Parts { compute, memory, link: 0.0, launch: 0.0, seconds };
-                }
-                // Slices are for SMs that have no tile.
-                if ctas >= 4.0 * sms {
-                    break;
-                }
-            }
-        }
-        best.launch = launch * 1e-6;
+        let held = n * k * weight / (cache * hardware.l2);
+        let missed = if call.repeated { (5.0 * (held - 1.0)).clamp(0.02, 1.0) } else { 1.0 };
+        let mut parts = product.cheapest(hardware.sms, rates, missed, &TILES, shares);
+        parts.launch = launch * 1e-6;
         if call.quantises {
             let bytes = m * k * (2.0 + activation);
-            best.launch += quantise * 1e-6;
-            let quantising = soft_max(bytes / bandwidth, bytes / (quantise_rate * 1e9 * sms));
-            best.memory += quantising;
-            best.seconds += quantising;
+            parts.launch += quantise * 1e-6;
+            let quantising = soft_max(bytes / bandwidth, bytes / (quantise_rate * 1e9 * hardware.sms));
+            parts.memory += quantising;
+            parts.seconds += quantising;
         }
-        best.seconds += best.launch;
-        if call.eager {
-            let seconds = soft_max(best.seconds, host * 1e-6);
-            best.launch += seconds - best.seconds;
-            best.seconds = seconds;
-        }
-        best
+        parts.seconds += parts.launch;
+        if call.eager { parts.beside_host(host * 1e-6) } else { parts }
     }
 
     fn features(&self, hardware: &Hardware, out: &mut Features) {
@@ -193,7 +161,6 @@ impl Kernel for Gemm {
         for size in [m, n, k, m * n, n * k, m * k, m / n, n / k, m / k, m * n * k / 1e6, m * n * k / (m * n + n * k + m * k)] {
             out.log(size);
         }
-        let fill = |size: f64, tile: f64| size / (libm::ceil(size / tile) * tile);
         for (rows, columns) in [(64.0, 64.0), (64.0, 128.0), (128.0, 64.0), (128.0, 128.0), (128.0, 256.0), (256.0, 128.0), (64.0, 256.0)] {
             let full = libm::ceil(m / rows) * libm::ceil(n / columns) / hardware.sms;
             out.log(full);
@@ -219,15 +186,4 @@ impl Kernel for Gemm {
     fn host(&self, parameters: &[f64]) -> f64 {
         if self.call.eager { parameters.get(1).map_or(0.0, |host| host * 1e-6) } else { 0.0 }
     }
-}
-
-/// How often two divides a size, at most ten times.
-fn power_of_two(size: f64) -> f64 {
-    let mut size = size;
-    let mut times = 0.0;
-    while times < 10.0 && size >= 2.0 && size % 2.0 == 0.0 {
-        size /= 2.0;
-        times += 1.0;
-    }
-    times
 }

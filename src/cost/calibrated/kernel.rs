@@ -45,6 +45,17 @@ impl Parts {
         }
     }
 
+    /// Issued by a host that takes so many seconds for it, outside a CUDA graph: the longer of both.
+    #[must_use]
+    pub fn beside_host(self, host: f64) -> Self {
+        let seconds = soft_max(self.seconds, host);
+        Self {
+            launch: self.launch + seconds - self.seconds,
+            seconds,
+            ..self
+        }
+    }
+
     /// All parts times a factor.
     #[must_use]
     pub fn times(self, factor: f64) -> Self {

@@ -20,12 +20,15 @@ mod fidelity;
 mod forest;
 mod gemm;
 mod hardware;
+mod head_product;
 mod kernel;
 mod load;
 mod moe;
 mod prefill;
+mod product;
 mod relatives;
 mod residuals;
+mod rowwise;
 mod shape;
 mod store;
 mod surface;
@@ -40,6 +43,7 @@ pub use fidelity::{Calibrated, CalibratedOn, Explained, table_name};
 pub use forest::{Forest, ForestError, Node, Tree, step_of};
 pub use gemm::{Call, Gemm, GemmFormat};
 pub use hardware::Hardware;
+pub use head_product::HeadProduct;
 pub use kernel::{Features, Kernel, Parameter, Parts, hash, soft_max};
 pub use load::{Load, TILE_ROWS};
 pub use moe::{Moe, MoeFormat};
@@ -48,6 +52,7 @@ pub use prefill::{
 };
 pub use relatives::relatives;
 pub use residuals::Residuals;
+pub use rowwise::Rowwise;
 pub use shape::{Family, Shape};
 pub use store::{
     CalibrationError, CalibrationFile, Calibrations, KIND, Match, StandIn, SurfaceRow, VERSION,

@@ -6,8 +6,10 @@ use super::exchange::{EngineAllReduce, Exchange};
 use super::expert_exchange::{Deepep, DeepepLowLatency, NvlinkExchange};
 use super::gemm::Gemm;
 use super::hardware::Hardware;
+use super::head_product::HeadProduct;
 use super::kernel::{Features, Kernel, Parameter, Parts};
 use super::moe::Moe;
+use super::rowwise::Rowwise;
 use super::prefill::{ContextAttention, DsaContext, MlaContext, MlaModule};
 use serde::{Deserialize, Serialize};
 
@@ -124,6 +126,10 @@ macro_rules! families {
 // One line per family: its name, its shape, its word in files, its title.
 families! {
     Gemm(Gemm) "gemm" "GEMM",
+    MlaBmm(HeadProduct) "mla_bmm" "product per head",
+    ComputeScale(Rowwise) "computescale" "finding scales",
+    ScaleMatrix(Rowwise) "scale_matrix" "quantising activations",
+    Rowwise(Rowwise) "rowwise" "norm, rope, activation, residual",
     Nccl(Exchange) "nccl" "NCCL collective",
     CustomAllreduce(EngineAllReduce) "custom_allreduce" "engine's all-reduce",
     DeepepNormal(Deepep) "deepep_normal" "DeepEP, normal mode",

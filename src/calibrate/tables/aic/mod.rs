@@ -7,8 +7,10 @@ mod communication;
 mod decode;
 mod delta;
 mod gemm;
+mod head_product;
 mod moe;
 mod prefill;
+mod rowwise;
 
 use super::csv::{Line, header, lines};
 use super::walk::words;
@@ -38,6 +40,9 @@ struct Source {
 #[rustfmt::skip]
 const SOURCES: &[Source] = &[
     Source { operator: "gemm", read: gemm::read },
+    Source { operator: "mla_bmm", read: head_product::read },
+    Source { operator: "computescale", read: rowwise::scale },
+    Source { operator: "scale_matrix", read: rowwise::quantise },
     Source { operator: "nccl", read: communication::nccl },
     Source { operator: "custom_allreduce", read: communication::custom_all_reduce },
     // Both ways of an exchange are on one line.
