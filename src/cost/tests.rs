@@ -1,8 +1,8 @@
-use super::collective::ring_bytes_time;
-use super::layer::{by_tokens, experts};
 use super::calibrated::{
     Attributes, Calibrated, Calibrations, Errors, Family, Forest, Surface, TableId,
 };
+use super::collective::ring_bytes_time;
+use super::layer::{by_tokens, experts};
 use super::*;
 use crate::catalog::{Catalog, Dtype, GpuId, ModelId};
 use crate::cluster::{GpuIx, Router, unfold};
@@ -229,7 +229,9 @@ fn fitted(family: Family, engine: &str, precision: &str, parameters: &[f64]) -> 
 #[test]
 fn calibration_decides_the_protocol_and_the_drawing_the_links() {
     let nccl = [6.0, 3.0, 0.05, 6.0, 0.3, 20.0, 0.45, 1.0];
-    let own = [3.0, 0.4, 0.5, 2.0, 1.0, 0.5, 20.0, 0.78, 1.0, 1.0, 20.0, 0.8];
+    let own = [
+        3.0, 0.4, 0.5, 2.0, 1.0, 0.5, 20.0, 0.78, 1.0, 1.0, 20.0, 0.8,
+    ];
     let surfaces = vec![
         fitted(Family::Nccl, "nccl", "all_gather", &nccl),
         fitted(Family::Nccl, "nccl", "reduce_scatter", &nccl),
@@ -248,10 +250,17 @@ fn calibration_decides_the_protocol_and_the_drawing_the_links() {
     // Small ones are the engine's one-shot: its start and half a microsecond a doubling.
     let small = all_reduce(&eight, 1024.0, &*prices);
     assert_eq!(small.origin, Origin::Relative);
-    assert!((3.5e-6..6e-6).contains(&small.seconds()), "{}", small.seconds());
+    assert!(
+        (3.5e-6..6e-6).contains(&small.seconds()),
+        "{}",
+        small.seconds()
+    );
     // Large ones reach 78 % of the 200 GB/s drawn.
     let large = all_reduce(&eight, 1e9, &*prices).seconds();
-    assert!((large / (2.0 * 7.0 / 8.0 * 1e9 / 156e9) - 1.0).abs() < 0.05, "{large}");
+    assert!(
+        (large / (2.0 * 7.0 / 8.0 * 1e9 / 156e9) - 1.0).abs() < 0.05,
+        "{large}"
+    );
     // Between servers the NICs decide: what is fitted inside them is added, and no more than that.
     let across = all_reduce(&sixteen, 1e9, &*prices).seconds();
     let plain = all_reduce(&sixteen, 1e9, &RooflineOn::of(&plan.pools[0].gpu)).seconds();
@@ -261,7 +270,10 @@ fn calibration_decides_the_protocol_and_the_drawing_the_links() {
         let bytes = 256.0 * f64::from(1_u32 << doubling);
         let now = all_reduce(&eight, bytes, &*prices).seconds();
         assert!(now >= before, "{bytes}");
-        assert!(all_gather(&sixteen, bytes, &*prices).seconds() > all_gather(&eight, bytes, &*prices).seconds());
+        assert!(
+            all_gather(&sixteen, bytes, &*prices).seconds()
+                > all_gather(&eight, bytes, &*prices).seconds()
+        );
         before = now;
     }
 }
@@ -315,7 +327,10 @@ fn measured_kv_transfers_are_met_by_one_latency_and_one_efficiency() {
             assert!((bytes / sent - 1.0).abs() < 0.12, "{prompt}: {sent}");
             let took = transfer_time(&shape, prompt, &rates, &engine) * 1e3;
             let off = took / measured - 1.0;
-            assert!(off.abs() < 0.08, "{link} GB/s, {prompt}: {took:.2} ms, {measured}");
+            assert!(
+                off.abs() < 0.08,
+                "{link} GB/s, {prompt}: {took:.2} ms, {measured}"
+            );
         }
     }
 }

@@ -143,7 +143,11 @@ impl Kernel for HeadProduct {
         };
         // Weights are few, and activations pass from kernel to kernel: L2 holds both while they fit.
         let held = |bytes: f64, times: f64| (times * bytes / hardware.l2 - 1.0).clamp(0.02, 1.0);
-        let weights = if call.repeated { held(heads * n * k * weight, 1.0) } else { 1.0 };
+        let weights = if call.repeated {
+            held(heads * n * k * weight, 1.0)
+        } else {
+            1.0
+        };
         let passing = held(heads * tokens * (k * activation + 2.0 * n), 2.5);
         let mut parts = product.cheapest(hardware.sms, rates, (weights, passing), &TILES, shares);
         parts.launch = launch * 1e-6;

@@ -64,8 +64,7 @@ impl Product {
             weight,
             activation,
         } = *self;
-        let bytes = batch
-            * (n * k * weight * missed.0 + m * (k * activation + 2.0 * n) * missed.1);
+        let bytes = batch * (n * k * weight * missed.0 + m * (k * activation + 2.0 * n) * missed.1);
         let memory = bytes / rates.bandwidth;
         let peak = rates.peak / sms;
         let mut best = Parts {
