@@ -156,7 +156,7 @@ fn a_calibration_of_ones_own_is_compared_fitted_cancelled_and_kept() {
     wait_for(&mut window, "GEMM on H800");
     let cell = window
         .harness
-        .query_all_by_label_contains("GEMM on H800")
+        .query_all_by_label_contains("GEMM on H800 SXM 80 GB with vLLM")
         .next()
         .unwrap()
         .rect();
