@@ -3,7 +3,7 @@
 use super::{Outcome, calibrate, measured, read_tables, validate, write};
 use crate::catalog::Catalog;
 use crate::cost::calibrated::{
-    Call, Calibrations, Gemm, GemmFormat, Hardware, Kernel, Match, Shape, Wanted, hash, relatives,
+    Calibrations, Call, Gemm, GemmFormat, Hardware, Kernel, Match, Shape, Wanted, hash, relatives,
 };
 use std::fmt::Write as _;
 use std::fs;
@@ -15,10 +15,13 @@ fn gemm_csv(system: &str, gpu: &str, catalog: &Catalog) -> String {
     let gpu = catalog.gpu(&gpu.parse().unwrap()).unwrap();
     let hardware = Hardware::of(gpu);
     let parameters: Vec<f64> = Gemm::PARAMETERS.iter().map(|own| own.start).collect();
-    let mut out = "gpu,engine,backend_version,kernel_source,gemm_dtype,m,n,k,latency_ms\n".to_owned();
+    let mut out =
+        "gpu,engine,backend_version,kernel_source,gemm_dtype,m,n,k,latency_ms\n".to_owned();
     for n in [512.0, 1024.0, 2048.0, 4096.0, 5120.0, 8192.0_f64] {
         for k in [1024.0, 2048.0, 4096.0, 7168.0_f64] {
-            for m in [1.0, 4.0, 16.0, 64.0, 128.0, 256.0, 512.0, 2048.0, 8192.0_f64] {
+            for m in [
+                1.0, 4.0, 16.0, 64.0, 128.0, 256.0, 512.0, 2048.0, 8192.0_f64,
+            ] {
                 let shape = Gemm {
                     m,
                     n,
@@ -29,7 +32,11 @@ fn gemm_csv(system: &str, gpu: &str, catalog: &Catalog) -> String {
                 let seconds = Shape::Gemm(shape).physics(&hardware, &parameters).seconds;
                 let noise = (hash(&[m.to_bits(), n.to_bits(), k.to_bits()]) % 1000) as f64 / 1000.0;
                 let ms = seconds * 1e3 * (0.97 + 0.06 * noise);
-                writeln!(out, "{system},vllm,0.24.0,linear,bfloat16,{m},{n},{k},{ms:.6}").unwrap();
+                writeln!(
+                    out,
+                    "{system},vllm,0.24.0,linear,bfloat16,{m},{n},{k},{ms:.6}"
+                )
+                .unwrap();
             }
         }
     }
@@ -58,15 +65,24 @@ fn folder(catalog: &Catalog) -> tempfile::TempDir {
 }
 
 fn fit(dir: &Path, catalog: &Catalog, threads: usize) -> Outcome {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    pool.install(|| calibrate(dir, catalog, &[], &|_, _| {}, &AtomicBool::new(false))).unwrap()
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .unwrap();
+    pool.install(|| calibrate(dir, catalog, &[], &|_, _| {}, &AtomicBool::new(false)))
+        .unwrap()
 }
 
 fn bytes(dir: &Path) -> Vec<(String, Vec<u8>)> {
     let mut files: Vec<_> = fs::read_dir(dir)
         .unwrap()
         .map(|entry| entry.unwrap().path())
-        .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), fs::read(&path).unwrap()))
+        .map(|path| {
+            (
+                path.file_name().unwrap().to_string_lossy().into_owned(),
+                fs::read(&path).unwrap(),
+            )
+        })
         .collect();
     files.sort();
     files
@@ -97,7 +113,11 @@ fn a_known_law_is_found_again_and_files_are_the_same_whatever_the_threads() {
     let read = Calibrations::load(Some(a.path())).unwrap();
     let (tables, _) = read_tables(data.path(), &catalog).unwrap();
     let found = validate(&tables, Vec::new(), &read, &catalog);
-    assert!(found.overall.errors.median < 0.03, "{:?}", found.overall.errors);
+    assert!(
+        found.overall.errors.median < 0.03,
+        "{:?}",
+        found.overall.errors
+    );
     assert_eq!(found.overall.nearness, Some(Match::Exact));
 }
 
@@ -106,12 +126,33 @@ fn every_row_not_taken_is_counted_with_its_reason() {
     let catalog = Catalog::embedded().unwrap();
     let data = folder(&catalog);
     let (tables, refused) = read_tables(data.path(), &catalog).unwrap();
-    assert_eq!(tables.iter().map(|table| table.rows.len()).sum::<usize>(), 432);
-    assert_eq!(refused.iter().map(|own| own.rows).sum::<usize>(), 6, "{refused:?}");
-    for words in ["latency_ms is zero", "latency_ms is not a number", "gemm_dtype", "m is not", "unknown GPU", "n is missing"] {
-        assert!(refused.iter().any(|own| own.why.contains(words)), "{words}: {refused:?}");
+    assert_eq!(
+        tables.iter().map(|table| table.rows.len()).sum::<usize>(),
+        432
+    );
+    assert_eq!(
+        refused.iter().map(|own| own.rows).sum::<usize>(),
+        6,
+        "{refused:?}"
+    );
+    for words in [
+        "latency_ms is zero",
+        "latency_ms is not a number",
+        "gemm_dtype",
+        "m is not",
+        "unknown GPU",
+        "n is missing",
+    ] {
+        assert!(
+            refused.iter().any(|own| own.why.contains(words)),
+            "{words}: {refused:?}"
+        );
     }
-    assert!(refused.iter().all(|own| own.file == "gemm.csv" && own.line > 432));
+    assert!(
+        refused
+            .iter()
+            .all(|own| own.file == "gemm.csv" && own.line > 432)
+    );
     // Nothing at all, and nothing there.
     let empty = tempfile::tempdir().unwrap();
     let error = read_tables(empty.path(), &catalog).unwrap_err().to_string();
@@ -135,17 +176,26 @@ fn a_gpu_never_measured_is_priced_by_its_relative_and_says_so() {
         kernel: "",
     };
     let (surface, near) = all.find(&wanted, &relatives(h800, &catalog)).unwrap();
-    assert_eq!((surface.id.gpu.as_str(), near), ("h100-sxm", Match::Relative));
+    assert_eq!(
+        (surface.id.gpu.as_str(), near),
+        ("h100-sxm", Match::Relative)
+    );
     let wider = all.band(surface, near);
     let own = all.band(surface, Match::Exact);
     assert!(wider.below > own.below && wider.above > own.above);
     // Its relatives stood in for each other, and the law is the same: the physics carries over.
     for (gpu, kin, _, errors) in &outcome.stand_ins.left_out {
-        assert!(gpu != kin && errors.median < 0.10, "{gpu} by {kin}: {errors:?}");
+        assert!(
+            gpu != kin && errors.median < 0.10,
+            "{gpu} by {kin}: {errors:?}"
+        );
     }
     // Another maker's kernels are other kernels.
     let amd = catalog.gpu(&"mi300x".parse().unwrap()).unwrap();
-    let wanted = Wanted { gpu: &amd.id, ..wanted };
+    let wanted = Wanted {
+        gpu: &amd.id,
+        ..wanted
+    };
     assert!(all.find(&wanted, &relatives(amd, &catalog)).is_none());
 }
 

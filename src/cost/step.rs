@@ -352,7 +352,11 @@ impl StepPricer {
                 let kernels = head(&self.model, self.layout, self.precision, n);
                 add(&mut price, &kernels, 1.0);
                 let logits = n * real(self.model.vocab) * 2.0;
-                add_cost(&mut price, &all_gather(&self.tp, logits, &*self.prices), 1.0);
+                add_cost(
+                    &mut price,
+                    &all_gather(&self.tp, logits, &*self.prices),
+                    1.0,
+                );
             }
         }
         price

@@ -210,7 +210,11 @@ fn grow(binned: &Binned, residuals: &mut [f64], how: Boosting) -> Vec<Grown> {
         }
     }
     for leaf in &leaves {
-        let own: Vec<f64> = leaf.rows.iter().map(|row| residuals[*row as usize]).collect();
+        let own: Vec<f64> = leaf
+            .rows
+            .iter()
+            .map(|row| residuals[*row as usize])
+            .collect();
         let answer = how.rate * middle(own);
         nodes[leaf.node] = Grown::Answer(answer);
         for row in &leaf.rows {
@@ -223,7 +227,12 @@ fn grow(binned: &Binned, residuals: &mut [f64], how: Boosting) -> Vec<Grown> {
 /// Mean of the middle of some values, shrunk towards zero.
 fn middle(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a count")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "a count"
+    )]
     let trimmed = (values.len() as f64 * TRIM) as usize;
     let kept = &values[trimmed..values.len() - trimmed];
     #[expect(clippy::cast_precision_loss, reason = "counts of rows")]

@@ -186,9 +186,11 @@ fn solve(a: &[Vec<f64>], b: &[f64], damping: f64) -> Option<Vec<f64>> {
             if i == j {
                 sum += damping * (a[i][i] + 1e-6);
             }
-            for k in 0..j {
-                sum -= l[i][k] * l[j][k];
-            }
+            sum = l[i]
+                .iter()
+                .zip(&l[j])
+                .take(j)
+                .fold(sum, |sum, (a, b)| sum - a * b);
             if i == j {
                 if sum.is_nan() || sum <= 0.0 {
                     return None;

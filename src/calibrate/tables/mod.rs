@@ -84,7 +84,11 @@ pub fn read_tables(
                 || profile::read(dir, path, catalog, &mut found)?;
             if !known {
                 let place = path.strip_prefix(dir).unwrap_or(path).display().to_string();
-                found.refuse(&place, 1, "not a table of any operator or layout known".to_owned());
+                found.refuse(
+                    &place,
+                    1,
+                    "not a table of any operator or layout known".to_owned(),
+                );
             }
             Ok(found)
         })

@@ -64,8 +64,6 @@ pub(super) enum Given {
     /// Only tokens with a choice on this rank; their choices elsewhere all became this rank's first
     /// expert (SGLang's collector before 0.5.14 clamps the ids).
     Clamped,
-    /// As [`Self::Clamped`], but spread over this rank's experts.
-    Spread,
     /// All tokens, after DeepSeek's limit to the best four of eight groups of experts; ties go to
     /// the first.
     Grouped,
@@ -255,7 +253,7 @@ impl Routing {
         match self.given {
             Given::All => of(self.tokens, own),
             Given::Grouped => of(self.tokens, &self.grouped(&choices.flat)[..local]),
-            Given::Clamped | Given::Spread => {
+            Given::Clamped => {
                 let mut here = vec![false; self.tokens];
                 for (index, expert) in choices.flat.iter().enumerate() {
                     if *expert < local {
@@ -265,12 +263,8 @@ impl Routing {
                 let tokens = here.iter().filter(|own| **own).count();
                 let over = (tokens * self.choices).saturating_sub(own.iter().sum());
                 let mut counts = own.to_vec();
-                for (index, count) in counts.iter_mut().enumerate() {
-                    *count += match self.given {
-                        Given::Spread => over / local + usize::from(index < over % local),
-                        _ if index == 0 => over,
-                        _ => 0,
-                    };
+                if let Some(first) = counts.first_mut() {
+                    *first += over;
                 }
                 of(tokens, &counts)
             }

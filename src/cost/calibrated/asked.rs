@@ -2,9 +2,10 @@
 //! activations quantised by what comes before), and its number formats in the tables' words, the
 //! most fitting first.
 
-use super::decode::{Decode, Packing};
+use super::decode::{Decode, MlaDecode, Packing};
 use super::delta::{DeltaChunks, DeltaStep};
 use super::gemm::{Call, Gemm, GemmFormat};
+use super::head_product::HeadProduct;
 use super::load::Load;
 use super::moe::{Moe, MoeFormat};
 use super::prefill::{AttentionFormat, ContextAttention, MlaContext, MlaWidths};
@@ -59,6 +60,22 @@ pub(super) fn asked(operator: &Operator) -> Option<(Shape, &'static [&'static st
                 resident: false,
             };
             Some((Shape::Moe(shape), words))
+        }
+        Operator::HeadProduct {
+            tokens,
+            heads,
+            k,
+            n,
+        } => {
+            let shape = HeadProduct {
+                heads,
+                tokens,
+                n,
+                k,
+                format: GemmFormat::Bf16,
+                call: Call::default(),
+            };
+            Some((Shape::MlaBmm(shape), &["bfloat16"]))
         }
         Operator::Prefill { .. } => prefill(operator),
         Operator::Decode { .. } => decode(operator),
@@ -198,10 +215,28 @@ fn decode(operator: &Operator) -> Option<(Shape, &'static [&'static str])> {
     else {
         return None;
     };
-    if latent {
-        return None;
-    }
     let kv_bytes = cache_bytes(kv)?;
+    if latent {
+        let words: &[&str] = match kv {
+            Dtype::Fp8 => &["bfloat16 kv fp8", "fp8", "fp8 kv fp8"],
+            _ => &["bfloat16", "bfloat16 kv bfloat16"],
+        };
+        // Folded: the values are the latent, the keys the latent and the rotated part.
+        let widths = MlaWidths {
+            latent: v_dim,
+            rope: qk_dim - v_dim,
+            ..MlaWidths::DEEPSEEK_V3
+        };
+        let shape = MlaDecode {
+            sequences,
+            entries,
+            heads,
+            widths,
+            kv_bytes,
+            hot: false,
+        };
+        return Some((Shape::GenerationMla(shape), words));
+    }
     let words: &[&str] = match kv {
         Dtype::Fp8 => &["bfloat16 kv fp8", "fp8"],
         _ => &["bfloat16"],
@@ -222,7 +257,7 @@ fn decode(operator: &Operator) -> Option<(Shape, &'static [&'static str])> {
         window,
         past_window: near * near * near * near,
         kv_bytes,
-        // Which kernel runs it says how many it packs.
+        // Which kernel runs it says whether it packs.
         packing: Packing::Groups,
         hot: false,
     };

@@ -25,8 +25,13 @@ pub enum Collective {
 
 impl Collective {
     /// All.
-    pub const ALL: [Self; 5] =
-        [Self::AllReduce, Self::AllGather, Self::ReduceScatter, Self::AllToAll, Self::SendReceive];
+    pub const ALL: [Self; 5] = [
+        Self::AllReduce,
+        Self::AllGather,
+        Self::ReduceScatter,
+        Self::AllToAll,
+        Self::SendReceive,
+    ];
 
     /// Its name in tables.
     #[must_use]
@@ -106,44 +111,116 @@ pub(super) fn blend(a: f64, b: f64, z: f64) -> f64 {
 
 /// A launch and what follows it, as parts; `factor` of both is the time they blend to.
 pub(super) fn linked(launch: f64, link: f64, seconds: f64) -> Parts {
-    Parts { compute: 0.0, memory: 0.0, link, launch, seconds }
+    Parts {
+        compute: 0.0,
+        memory: 0.0,
+        link,
+        launch,
+        seconds,
+    }
 }
 
 /// How sharply one protocol gives way to the next.
 const SHARP: f64 = 8.0;
 
-const fn microseconds(name: &'static str, about: &'static str, start: f64, low: f64, high: f64) -> Parameter {
-    Parameter { name, about, start, low, high }
+const fn microseconds(
+    name: &'static str,
+    about: &'static str,
+    start: f64,
+    low: f64,
+    high: f64,
+) -> Parameter {
+    Parameter {
+        name,
+        about,
+        start,
+        low,
+        high,
+    }
 }
 
 const fn share(name: &'static str, about: &'static str, start: f64, high: f64) -> Parameter {
-    Parameter { name, about, start, low: 1e-3, high }
+    Parameter {
+        name,
+        about,
+        start,
+        low: 1e-3,
+        high,
+    }
 }
 
 impl Kernel for Exchange {
     const PARAMETERS: &'static [Parameter] = &[
-        microseconds("launch_us", "start of the first protocol, two ranks", 6.0, 1.0, 80.0),
-        microseconds("ranks_us", "more of it per doubling of the ranks", 2.0, 0.05, 30.0),
-        share("share_1", "share of the link the first protocol reaches", 0.1, 0.6),
-        microseconds("later_2_us", "start of the second after the first", 6.0, 0.3, 100.0),
+        microseconds(
+            "launch_us",
+            "start of the first protocol, two ranks",
+            6.0,
+            1.0,
+            80.0,
+        ),
+        microseconds(
+            "ranks_us",
+            "more of it per doubling of the ranks",
+            2.0,
+            0.05,
+            30.0,
+        ),
+        share(
+            "share_1",
+            "share of the link the first protocol reaches",
+            0.1,
+            0.6,
+        ),
+        microseconds(
+            "later_2_us",
+            "start of the second after the first",
+            6.0,
+            0.3,
+            100.0,
+        ),
         share("more_2", "how much more of the link it reaches", 0.2, 0.6),
-        microseconds("later_3_us", "start of the third after the second", 12.0, 0.5, 400.0),
+        microseconds(
+            "later_3_us",
+            "start of the third after the second",
+            12.0,
+            0.5,
+            400.0,
+        ),
         share("more_3", "how much more of the link it reaches", 0.3, 0.9),
-        Parameter { name: "doubling", about: "time of a byte, per doubling of the ranks", start: 1.0, low: 0.4, high: 4.0 },
+        Parameter {
+            name: "doubling",
+            about: "time of a byte, per doubling of the ranks",
+            start: 1.0,
+            low: 0.4,
+            high: 4.0,
+        },
     ];
-    const FEATURES: &'static [&'static str] = &["bytes", "ranks", "bytes per rank", "bytes × ranks", "value"];
+    const FEATURES: &'static [&'static str] =
+        &["bytes", "ranks", "bytes per rank", "bytes × ranks", "value"];
     const SIZES: usize = 2;
     const ROWS_PER_ANSWER: usize = 1;
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
-        let &[launch, ranks_us, share_1, later_2, more_2, later_3, more_3, doubling] = p else {
+        let &[
+            launch,
+            ranks_us,
+            share_1,
+            later_2,
+            more_2,
+            later_3,
+            more_3,
+            doubling,
+        ] = p
+        else {
             return Parts::default();
         };
         let doublings = (libm::log2(self.ranks) - 1.0).max(0.0);
-        let wire = self.collective.bytes(self.ranks, self.bytes) / hardware.scale_up * libm::pow(doubling, doublings);
+        let wire = self.collective.bytes(self.ranks, self.bytes) / hardware.scale_up
+            * libm::pow(doubling, doublings);
         let starts = [launch, launch + later_2, launch + later_2 + later_3];
         let shares = [share_1, share_1 + more_2, share_1 + more_2 + more_3];
-        let start = |index: usize| (starts[index] + ranks_us * doublings * starts[index] / launch) * 1e-6;
+        let start =
+            |index: usize| (starts[index] + ranks_us * doublings * starts[index] / launch) * 1e-6;
         let times = [0, 1, 2].map(|index| start(index) + wire / shares[index]);
         let seconds = soft_min(&times, SHARP);
         let launch = start(0).min(seconds);
@@ -151,7 +228,12 @@ impl Kernel for Exchange {
     }
 
     fn features(&self, _: &Hardware, out: &mut Features) {
-        let Self { ranks, bytes, value, .. } = *self;
+        let Self {
+            ranks,
+            bytes,
+            value,
+            ..
+        } = *self;
         for size in [bytes, ranks, bytes / ranks, bytes * ranks] {
             out.log(size);
         }
@@ -159,7 +241,11 @@ impl Kernel for Exchange {
     }
 
     fn key(&self) -> u64 {
-        hash(&[self.ranks.to_bits(), self.bytes.to_bits(), self.value.to_bits()])
+        hash(&[
+            self.ranks.to_bits(),
+            self.bytes.to_bits(),
+            self.value.to_bits(),
+        ])
     }
 
     fn size(&self) -> f64 {
@@ -187,20 +273,80 @@ const OTHER_KERNEL: &str = "TRTLLM";
 
 impl Kernel for EngineAllReduce {
     const PARAMETERS: &'static [Parameter] = &[
-        microseconds("launch_us", "start of the one-shot kernel, two ranks", 4.0, 1.0, 60.0),
-        microseconds("ranks_us", "more of it per doubling of the ranks", 0.5, 0.02, 20.0),
-        share("one_shot", "share of the link it reaches reading all peers", 0.4, 1.0),
-        microseconds("two_shot_us", "start of the two-shot kernel after it", 3.0, 0.1, 60.0),
-        microseconds("two_shot_ranks_us", "more of that per doubling of the ranks", 1.0, 0.02, 20.0),
+        microseconds(
+            "launch_us",
+            "start of the one-shot kernel, two ranks",
+            4.0,
+            1.0,
+            60.0,
+        ),
+        microseconds(
+            "ranks_us",
+            "more of it per doubling of the ranks",
+            0.5,
+            0.02,
+            20.0,
+        ),
+        share(
+            "one_shot",
+            "share of the link it reaches reading all peers",
+            0.4,
+            1.0,
+        ),
+        microseconds(
+            "two_shot_us",
+            "start of the two-shot kernel after it",
+            3.0,
+            0.1,
+            60.0,
+        ),
+        microseconds(
+            "two_shot_ranks_us",
+            "more of that per doubling of the ranks",
+            1.0,
+            0.02,
+            20.0,
+        ),
         share("two_shot", "share of the link it reaches", 0.5, 0.95),
-        microseconds("large_us", "start of what takes over for large buffers (NCCL) after it", 20.0, 0.1, 400.0),
+        microseconds(
+            "large_us",
+            "start of what takes over for large buffers (NCCL) after it",
+            20.0,
+            0.1,
+            400.0,
+        ),
         share("large", "share of the link it reaches", 0.75, 0.95),
-        Parameter { name: "doubling_1", about: "one-shot's time of a byte, per doubling of the ranks", start: 1.0, low: 0.4, high: 3.0 },
-        Parameter { name: "doubling_2", about: "time of a byte of the others, per doubling of the ranks", start: 1.0, low: 0.4, high: 3.0 },
-        microseconds("host_us", "time of the host per eager call", 30.0, 5.0, 200.0),
-        Parameter { name: "copy", about: "share of memory bandwidth of an eager call's copy", start: 0.8, low: 0.2, high: 2.0 },
+        Parameter {
+            name: "doubling_1",
+            about: "one-shot's time of a byte, per doubling of the ranks",
+            start: 1.0,
+            low: 0.4,
+            high: 3.0,
+        },
+        Parameter {
+            name: "doubling_2",
+            about: "time of a byte of the others, per doubling of the ranks",
+            start: 1.0,
+            low: 0.4,
+            high: 3.0,
+        },
+        microseconds(
+            "host_us",
+            "time of the host per eager call",
+            30.0,
+            5.0,
+            200.0,
+        ),
+        Parameter {
+            name: "copy",
+            about: "share of memory bandwidth of an eager call's copy",
+            start: 0.8,
+            low: 0.2,
+            high: 2.0,
+        },
     ];
-    const FEATURES: &'static [&'static str] = &["bytes", "ranks", "bytes per rank", "bytes × ranks", "eager"];
+    const FEATURES: &'static [&'static str] =
+        &["bytes", "ranks", "bytes per rank", "bytes × ranks", "eager"];
     const SIZES: usize = 2;
     const ROWS_PER_ANSWER: usize = 1;
 
@@ -212,28 +358,50 @@ impl Kernel for EngineAllReduce {
     }
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
-        let &[launch, ranks_us, one, later, later_ranks, two, large_us, large, doubling_1, doubling_2, host, copy] = p else {
+        let &[
+            launch,
+            ranks_us,
+            one,
+            later,
+            later_ranks,
+            two,
+            large_us,
+            large,
+            doubling_1,
+            doubling_2,
+            host,
+            copy,
+        ] = p
+        else {
             return Parts::default();
         };
         let doublings = (libm::log2(self.ranks) - 1.0).max(0.0);
         let first = launch + ranks_us * doublings;
         let one_shot = |bytes: f64| {
             first * 1e-6
-                + (self.ranks - 1.0) * bytes / (hardware.scale_up * one) * libm::pow(doubling_1, doublings)
+                + (self.ranks - 1.0) * bytes / (hardware.scale_up * one)
+                    * libm::pow(doubling_1, doublings)
         };
         let wire = Collective::AllReduce.bytes(self.ranks, self.bytes) / hardware.scale_up
             * libm::pow(doubling_2, doublings);
         let second = launch + later + later_ranks * doublings;
         let two_shot = second * 1e-6 + wire / two;
         let largest = (second + large_us) * 1e-6 + wire / large.max(two);
-        let from = if self.switch { two_shot_from(self.ranks) } else { f64::INFINITY };
+        let from = if self.switch {
+            two_shot_from(self.ranks)
+        } else {
+            f64::INFINITY
+        };
         let kernel = if self.bytes < from && from.is_finite() {
             one_shot(self.bytes)
         } else if from.is_finite() {
             // It never got faster by growing.
             soft_min(&[two_shot, largest], SHARP).max(one_shot(from))
         } else {
-            soft_min(&[one_shot(self.bytes), soft_min(&[two_shot, largest], SHARP)], SHARP)
+            soft_min(
+                &[one_shot(self.bytes), soft_min(&[two_shot, largest], SHARP)],
+                SHARP,
+            )
         };
         let launch = (first * 1e-6).min(kernel);
         if !self.eager {
@@ -241,11 +409,22 @@ impl Kernel for EngineAllReduce {
         }
         let copying = 2.0 * self.bytes / (hardware.bandwidth * copy);
         let seconds = blend(kernel + copying, host * 1e-6, 6.0);
-        Parts { compute: 0.0, memory: copying, link: kernel - launch, launch: seconds - copying - (kernel - launch), seconds }
+        Parts {
+            compute: 0.0,
+            memory: copying,
+            link: kernel - launch,
+            launch: seconds - copying - (kernel - launch),
+            seconds,
+        }
     }
 
     fn features(&self, _: &Hardware, out: &mut Features) {
-        let Self { ranks, bytes, eager, .. } = *self;
+        let Self {
+            ranks,
+            bytes,
+            eager,
+            ..
+        } = *self;
         for size in [bytes, ranks, bytes / ranks, bytes * ranks] {
             out.log(size);
         }

@@ -109,7 +109,13 @@ impl Deepep {
 const SOFT: f64 = 4.0;
 
 const fn us(name: &'static str, about: &'static str, start: f64, low: f64, high: f64) -> Parameter {
-    Parameter { name, about, start, low, high }
+    Parameter {
+        name,
+        about,
+        start,
+        low,
+        high,
+    }
 }
 
 const BLEND: Parameter = Parameter {
@@ -122,24 +128,79 @@ const BLEND: Parameter = Parameter {
 
 impl Kernel for Deepep {
     const PARAMETERS: &'static [Parameter] = &[
-        Parameter { name: "sm_gbs", about: "GB/s one SM moves", start: 12.0, low: 0.5, high: 200.0 },
-        Parameter { name: "sm_power", about: "how that grows with their number", start: 0.95, low: 0.3, high: 1.2 },
+        Parameter {
+            name: "sm_gbs",
+            about: "GB/s one SM moves",
+            start: 12.0,
+            low: 0.5,
+            high: 200.0,
+        },
+        Parameter {
+            name: "sm_power",
+            about: "how that grows with their number",
+            start: 0.95,
+            low: 0.3,
+            high: 1.2,
+        },
         // NCCL reaches 0.82 at best; where SMs decide, the tables leave it open.
-        Parameter { name: "scale_up", about: "share of the scale-up link reached", start: 0.78, low: 0.1, high: 0.82 },
-        us("token_us", "an SM's time of a token whatever its width", 0.1, 1e-4, 2.0),
-        Parameter { name: "nic", about: "share of the NIC reached", start: 0.85, low: 0.05, high: 1.0 },
+        Parameter {
+            name: "scale_up",
+            about: "share of the scale-up link reached",
+            start: 0.78,
+            low: 0.1,
+            high: 0.82,
+        },
+        us(
+            "token_us",
+            "an SM's time of a token whatever its width",
+            0.1,
+            1e-4,
+            2.0,
+        ),
+        Parameter {
+            name: "nic",
+            about: "share of the NIC reached",
+            start: 0.85,
+            low: 0.05,
+            high: 1.0,
+        },
         us("launch_us", "start and synchronisation", 25.0, 5.0, 80.0),
-        us("hidden_us", "more of it per 4096 values of a token", 5.0, 0.1, 40.0),
+        us(
+            "hidden_us",
+            "more of it per 4096 values of a token",
+            5.0,
+            0.1,
+            40.0,
+        ),
         us("node_us", "more of it per further node", 3.0, 0.1, 60.0),
         BLEND,
     ];
     const FEATURES: &'static [&'static str] = &[
-        "tokens", "hidden", "topk", "experts", "ranks of a token", "SMs", "nodes", "bytes", "bytes per SM",
+        "tokens",
+        "hidden",
+        "topk",
+        "experts",
+        "ranks of a token",
+        "SMs",
+        "nodes",
+        "bytes",
+        "bytes per SM",
     ];
     const SIZES: usize = 3;
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
-        let &[sm_gbs, sm_power, scale_up, token, nic, launch, hidden_us, node, z] = p else {
+        let &[
+            sm_gbs,
+            sm_power,
+            scale_up,
+            token,
+            nic,
+            launch,
+            hidden_us,
+            node,
+            z,
+        ] = p
+        else {
             return Parts::default();
         };
         let Spread { ranks, remote } = self.spread();
@@ -157,13 +218,28 @@ impl Kernel for Deepep {
     fn features(&self, _: &Hardware, out: &mut Features) {
         let Spread { ranks, .. } = self.spread();
         let bytes = self.tokens * self.hidden * ranks;
-        for size in [self.tokens, self.hidden, self.topk, self.experts, ranks, self.sms, self.nodes, bytes, bytes / self.sms] {
+        for size in [
+            self.tokens,
+            self.hidden,
+            self.topk,
+            self.experts,
+            ranks,
+            self.sms,
+            self.nodes,
+            bytes,
+            bytes / self.sms,
+        ] {
             out.log(size);
         }
     }
 
     fn key(&self) -> u64 {
-        hash(&[self.hidden.to_bits(), self.topk.to_bits(), self.experts.to_bits(), self.nodes.to_bits()])
+        hash(&[
+            self.hidden.to_bits(),
+            self.topk.to_bits(),
+            self.experts.to_bits(),
+            self.nodes.to_bits(),
+        ])
     }
 
     fn size(&self) -> f64 {
@@ -202,24 +278,86 @@ impl DeepepLowLatency {
 
 impl Kernel for DeepepLowLatency {
     const PARAMETERS: &'static [Parameter] = &[
-        Parameter { name: "sm_gbs", about: "GB/s one SM moves", start: 5.0, low: 0.3, high: 400.0 },
-        Parameter { name: "sm_power", about: "how that grows with their number", start: 0.9, low: 0.3, high: 1.2 },
-        Parameter { name: "scale_up", about: "share of the scale-up link reached", start: 0.7, low: 0.1, high: 1.0 },
-        Parameter { name: "own_gbs", about: "GB/s of copies one SM handles wherever they go", start: 50.0, low: 0.5, high: 1e4 },
-        us("token_us", "an SM's time of a token whatever its width", 0.5, 1e-3, 10.0),
-        Parameter { name: "nic", about: "share of the NIC reached", start: 0.8, low: 0.3, high: 1.0 },
+        Parameter {
+            name: "sm_gbs",
+            about: "GB/s one SM moves",
+            start: 5.0,
+            low: 0.3,
+            high: 400.0,
+        },
+        Parameter {
+            name: "sm_power",
+            about: "how that grows with their number",
+            start: 0.9,
+            low: 0.3,
+            high: 1.2,
+        },
+        Parameter {
+            name: "scale_up",
+            about: "share of the scale-up link reached",
+            start: 0.7,
+            low: 0.1,
+            high: 1.0,
+        },
+        Parameter {
+            name: "own_gbs",
+            about: "GB/s of copies one SM handles wherever they go",
+            start: 50.0,
+            low: 0.5,
+            high: 1e4,
+        },
+        us(
+            "token_us",
+            "an SM's time of a token whatever its width",
+            0.5,
+            1e-3,
+            10.0,
+        ),
+        Parameter {
+            name: "nic",
+            about: "share of the NIC reached",
+            start: 0.8,
+            low: 0.3,
+            high: 1.0,
+        },
         us("launch_us", "start and synchronisation", 9.0, 3.0, 40.0),
         us("experts_us", "more of it per 128 experts", 1.0, 0.05, 10.0),
-        us("nodes_us", "more of it per doubling of the nodes", 4.0, 0.1, 40.0),
+        us(
+            "nodes_us",
+            "more of it per doubling of the nodes",
+            4.0,
+            0.1,
+            40.0,
+        ),
         BLEND,
     ];
-    const FEATURES: &'static [&'static str] =
-        &["tokens", "hidden", "topk", "experts", "experts per SM", "SMs", "nodes", "bytes"];
+    const FEATURES: &'static [&'static str] = &[
+        "tokens",
+        "hidden",
+        "topk",
+        "experts",
+        "experts per SM",
+        "SMs",
+        "nodes",
+        "bytes",
+    ];
     const SIZES: usize = 3;
     const ROWS_PER_ANSWER: usize = 1;
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
-        let &[sm_gbs, sm_power, scale_up, own, token, nic, launch, experts, nodes_us, z] = p else {
+        let &[
+            sm_gbs,
+            sm_power,
+            scale_up,
+            own,
+            token,
+            nic,
+            launch,
+            experts,
+            nodes_us,
+            z,
+        ] = p
+        else {
             return Parts::default();
         };
         let (sms, _) = self.sms(hardware);
@@ -233,7 +371,8 @@ impl Kernel for DeepepLowLatency {
         let across = remote / (self.nic * nic);
         // NVLink and NIC work at the same time, but not all of it.
         let link = blend(inside, across, 1.5);
-        let start = (launch + experts * self.experts / 128.0 + nodes_us * libm::log2(self.nodes)) * 1e-6;
+        let start =
+            (launch + experts * self.experts / 128.0 + nodes_us * libm::log2(self.nodes)) * 1e-6;
         let seconds = blend(start, link, z);
         linked(seconds - link, link, seconds)
     }
@@ -241,13 +380,27 @@ impl Kernel for DeepepLowLatency {
     fn features(&self, hardware: &Hardware, out: &mut Features) {
         let (sms, each) = self.sms(hardware);
         let bytes = self.tokens * self.hidden * self.topk;
-        for size in [self.tokens, self.hidden, self.topk, self.experts, each, sms, self.nodes, bytes] {
+        for size in [
+            self.tokens,
+            self.hidden,
+            self.topk,
+            self.experts,
+            each,
+            sms,
+            self.nodes,
+            bytes,
+        ] {
             out.log(size);
         }
     }
 
     fn key(&self) -> u64 {
-        hash(&[self.hidden.to_bits(), self.topk.to_bits(), self.experts.to_bits(), self.nodes.to_bits()])
+        hash(&[
+            self.hidden.to_bits(),
+            self.topk.to_bits(),
+            self.experts.to_bits(),
+            self.nodes.to_bits(),
+        ])
     }
 
     fn size(&self) -> f64 {
@@ -277,12 +430,42 @@ pub struct NvlinkExchange {
 
 impl Kernel for NvlinkExchange {
     const PARAMETERS: &'static [Parameter] = &[
-        Parameter { name: "scale_up", about: "share of the scale-up link reached", start: 0.6, low: 0.01, high: 1.0 },
-        Parameter { name: "doubling", about: "time of a byte, per doubling of the ranks", start: 1.0, low: 0.7, high: 2.0 },
-        Parameter { name: "memory", about: "share of memory bandwidth reached packing a token", start: 0.5, low: 0.005, high: 10.0 },
-        us("choice_ns", "time of each of a token's choices, nanoseconds", 0.1, 1e-4, 100.0),
+        Parameter {
+            name: "scale_up",
+            about: "share of the scale-up link reached",
+            start: 0.6,
+            low: 0.01,
+            high: 1.0,
+        },
+        Parameter {
+            name: "doubling",
+            about: "time of a byte, per doubling of the ranks",
+            start: 1.0,
+            low: 0.7,
+            high: 2.0,
+        },
+        Parameter {
+            name: "memory",
+            about: "share of memory bandwidth reached packing a token",
+            start: 0.5,
+            low: 0.005,
+            high: 10.0,
+        },
+        us(
+            "choice_ns",
+            "time of each of a token's choices, nanoseconds",
+            0.1,
+            1e-4,
+            100.0,
+        ),
         us("launch_us", "start and synchronisation", 11.0, 3.0, 40.0),
-        us("ranks_us", "more of it per doubling of the ranks", 0.5, 0.01, 10.0),
+        us(
+            "ranks_us",
+            "more of it per doubling of the ranks",
+            0.5,
+            0.01,
+            10.0,
+        ),
         BLEND,
     ];
     const FEATURES: &'static [&'static str] = &["tokens", "copies", "bytes"];
@@ -300,7 +483,13 @@ impl Kernel for NvlinkExchange {
             + self.tokens * self.topk * choice * 1e-9;
         let start = (launch + ranks_us * doublings) * 1e-6;
         let seconds = blend(start, link + packing, z);
-        Parts { compute: 0.0, memory: packing, link, launch: seconds - link - packing, seconds }
+        Parts {
+            compute: 0.0,
+            memory: packing,
+            link,
+            launch: seconds - link - packing,
+            seconds,
+        }
     }
 
     fn features(&self, _: &Hardware, out: &mut Features) {
@@ -311,7 +500,12 @@ impl Kernel for NvlinkExchange {
     }
 
     fn key(&self) -> u64 {
-        hash(&[self.hidden.to_bits(), self.topk.to_bits(), self.experts.to_bits(), self.ranks.to_bits()])
+        hash(&[
+            self.hidden.to_bits(),
+            self.topk.to_bits(),
+            self.experts.to_bits(),
+            self.ranks.to_bits(),
+        ])
     }
 
     fn size(&self) -> f64 {

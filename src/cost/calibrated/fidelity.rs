@@ -16,6 +16,9 @@ use crate::cost::roofline::RooflineOn;
 use crate::plan::{Engine, EngineKind};
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// A GPU, an engine, its version, and their prices.
+type Made = (Gpu, EngineKind, String, Arc<CalibratedOn>);
+
 /// Prices by calibrations.
 #[derive(Debug)]
 pub struct Calibrated {
@@ -23,7 +26,7 @@ pub struct Calibrated {
     calibrations: Arc<Calibrations>,
     catalog: Arc<Catalog>,
     /// What was made, by GPU and engine: every run of a curve asks for the same.
-    made: Mutex<Vec<(Gpu, EngineKind, String, Arc<CalibratedOn>)>>,
+    made: Mutex<Vec<Made>>,
 }
 
 impl Calibrated {
@@ -243,24 +246,24 @@ impl Prices for CalibratedOn {
 }
 
 fn cost(own: &Chosen, estimate: &Estimate, kernels: u32) -> OpCost {
-        // Farther outside what was measured, the less is known: a tenth for every factor of e.
-        let unknown = 0.1 * libm::log(estimate.beyond);
-        OpCost {
-            compute: estimate.parts.compute,
-            memory: estimate.parts.memory,
-            link: estimate.parts.link,
-            launch: estimate.parts.launch,
-            seconds: estimate.parts.seconds,
-            kernels,
-            origin: match (own.near, estimate.beyond > 1.05, estimate.measured) {
-                (_, _, true) => Origin::Measured,
-                (Match::Relative, _, _) => Origin::Relative,
-                (_, true, _) => Origin::Extrapolated,
-                _ => Origin::Calibrated,
-            },
-            band: Band {
-                below: (own.band.below + unknown).min(0.9),
-                above: own.band.above + unknown,
-            },
-        }
+    // Farther outside what was measured, the less is known: a tenth for every factor of e.
+    let unknown = 0.1 * libm::log(estimate.beyond);
+    OpCost {
+        compute: estimate.parts.compute,
+        memory: estimate.parts.memory,
+        link: estimate.parts.link,
+        launch: estimate.parts.launch,
+        seconds: estimate.parts.seconds,
+        kernels,
+        origin: match (own.near, estimate.beyond > 1.05, estimate.measured) {
+            (_, _, true) => Origin::Measured,
+            (Match::Relative, _, _) => Origin::Relative,
+            (_, true, _) => Origin::Extrapolated,
+            _ => Origin::Calibrated,
+        },
+        band: Band {
+            below: (own.band.below + unknown).min(0.9),
+            above: own.band.above + unknown,
+        },
+    }
 }

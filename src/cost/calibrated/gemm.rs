@@ -1,21 +1,13 @@
 //! Matrix products `out[m, n] = x[m, k] · w[k, n]`.
 //!
-//! A product is cut into tiles that run in waves over the SMs; a library picks, per shape, a tile
-//! size and into how many slices it cuts `k`. Physics: the cheapest of the configurations,
-//!
-//! `launch + softmax(waves · (arithmetic of a tile / (share of an SM's peak) + prologue) + summing,
-//! bytes / bandwidth, waves · a tile's operands / load rate of an SM)`.
-//!
-//! What one SM can load does not grow with the memory's bandwidth but with the SM, so it is a rate
-//! in GB/s: few tiles on many SMs are bound by it, and with it H100's parameters price H200 within
-//! 5 % where a share of bandwidth errs 12 %.
-//!
-//! A measured call may hold more than the kernel, and its shape says so: quantising the activation
+//! Physics: [`Product::cheapest`] and a launch. A measured call may hold more than the kernel, and
+//! its shape says so: quantising the activation
 //! (`launch + bytes / rate`, before the product) and, outside a CUDA graph, the host's time, which
 //! runs beside the GPU's. A price without them is the same surface asked about a bare [`Call`].
 
 use super::hardware::Hardware;
 use super::kernel::{Features, Kernel, Parameter, Parts, hash, soft_max};
+use super::product::{Product, Rates, fill, power_of_two};
 
 /// Number formats of a product: what it multiplies in and what its weights are kept in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -99,25 +91,82 @@ const TILES: [(f64, f64); 8] = [
     (128.0, 256.0),
     (256.0, 128.0),
 ];
-const SLICES: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
-/// Step of the inner loop: a tile multiplies whole steps.
-const INNER: f64 = 64.0;
 
 const fn share(name: &'static str, start: f64) -> Parameter {
-    Parameter { name, about: "share of an SM's peak a tile reaches", start, low: 0.02, high: 1.0 }
+    Parameter {
+        name,
+        about: "share of an SM's peak a tile reaches",
+        start,
+        low: 0.02,
+        high: 1.0,
+    }
 }
 
 impl Kernel for Gemm {
     const PARAMETERS: &'static [Parameter] = &[
-        Parameter { name: "launch_us", about: "launch and drain", start: 2.5, low: 0.3, high: 20.0 },
-        Parameter { name: "host_us", about: "host's time of a call outside a CUDA graph", start: 60.0, low: 1.0, high: 1000.0 },
-        Parameter { name: "quantise_us", about: "launches of quantising the activation", start: 1.5, low: 0.05, high: 20.0 },
-        Parameter { name: "quantise_gbs", about: "rate at which an SM quantises, in and out", start: 15.0, low: 0.3, high: 200.0 },
-        Parameter { name: "bandwidth", about: "share of memory bandwidth reached", start: 0.75, low: 0.1, high: 1.0 },
-        Parameter { name: "cache", about: "share of L2 up to which weights stay there between calls", start: 0.17, low: 0.01, high: 1.0 },
-        Parameter { name: "load_gbs", about: "rate at which an SM loads operands", start: 60.0, low: 4.0, high: 400.0 },
-        Parameter { name: "prologue_us", about: "filling and emptying a tile's pipeline", start: 0.3, low: 0.01, high: 10.0 },
-        Parameter { name: "reduce", about: "traffic of summing slices of k, times its bytes", start: 0.3, low: 0.01, high: 20.0 },
+        Parameter {
+            name: "launch_us",
+            about: "launch and drain",
+            start: 2.5,
+            low: 0.3,
+            high: 20.0,
+        },
+        Parameter {
+            name: "host_us",
+            about: "host's time of a call outside a CUDA graph",
+            start: 60.0,
+            low: 1.0,
+            high: 1000.0,
+        },
+        Parameter {
+            name: "quantise_us",
+            about: "launches of quantising the activation",
+            start: 1.5,
+            low: 0.05,
+            high: 20.0,
+        },
+        Parameter {
+            name: "quantise_gbs",
+            about: "rate at which an SM quantises, in and out",
+            start: 15.0,
+            low: 0.3,
+            high: 200.0,
+        },
+        Parameter {
+            name: "bandwidth",
+            about: "share of memory bandwidth reached",
+            start: 0.75,
+            low: 0.1,
+            high: 1.0,
+        },
+        Parameter {
+            name: "cache",
+            about: "share of L2 up to which weights stay there between calls",
+            start: 0.17,
+            low: 0.01,
+            high: 1.0,
+        },
+        Parameter {
+            name: "load_gbs",
+            about: "rate at which an SM loads operands",
+            start: 60.0,
+            low: 4.0,
+            high: 400.0,
+        },
+        Parameter {
+            name: "prologue_us",
+            about: "filling and emptying a tile's pipeline",
+            start: 0.3,
+            low: 0.01,
+            high: 10.0,
+        },
+        Parameter {
+            name: "reduce",
+            about: "traffic of summing slices of k, times its bytes",
+            start: 0.3,
+            low: 0.01,
+            high: 20.0,
+        },
         share("tile_32x64", 0.2),
         share("tile_64x64", 0.3),
         share("tile_64x128", 0.4),
@@ -128,73 +177,133 @@ impl Kernel for Gemm {
         share("tile_256x128", 0.7),
     ];
     const FEATURES: &'static [&'static str] = &[
-        "m", "n", "k", "mn", "nk", "mk", "m/n", "n/k", "m/k", "work", "reuse",
-        "tiles 64x64", "fill 64x64", "tiles 64x128", "fill 64x128", "tiles 128x64", "fill 128x64", "tiles 128x128", "fill 128x128",
-        "tiles 128x256", "fill 128x256", "tiles 256x128", "fill 256x128", "tiles 64x256", "fill 64x256",
-        "m power of 2", "n power of 2", "k power of 2", "fill m", "copies in L2",
+        "m",
+        "n",
+        "k",
+        "mn",
+        "nk",
+        "mk",
+        "m/n",
+        "n/k",
+        "m/k",
+        "work",
+        "reuse",
+        "tiles 64x64",
+        "fill 64x64",
+        "tiles 64x128",
+        "fill 64x128",
+        "tiles 128x64",
+        "fill 128x64",
+        "tiles 128x128",
+        "fill 128x128",
+        "tiles 128x256",
+        "fill 128x256",
+        "tiles 256x128",
+        "fill 256x128",
+        "tiles 64x256",
+        "fill 64x256",
+        "m power of 2",
+        "n power of 2",
+        "k power of 2",
+        "fill m",
+        "copies in L2",
     ];
     const SIZES: usize = 3;
-    const ANSWERS: usize = 800;
+    const ANSWERS: usize = 640;
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
-        let &[launch, host, quantise, quantise_rate, bandwidth, cache, load, prologue, reduce, ref shares @ ..] = p else {
+        let &[
+            launch,
+            host,
+            quantise,
+            quantise_rate,
+            bandwidth,
+            cache,
+            load,
+            prologue,
+            reduce,
+            ref shares @ ..,
+        ] = p
+        else {
             return Parts::default();
         };
-        let Self { m, n, k, format, call } = *self;
-        let (sms, bandwidth) = (hardware.sms, hardware.bandwidth * bandwidth);
-        let peak = format.peak(hardware) / sms;
+        let Self {
+            m,
+            n,
+            k,
+            format,
+            call,
+        } = *self;
         let (weight, activation) = format.bytes();
-        let weights = n * k * weight;
+        let product = Product {
+            batch: 1.0,
+            m,
+            n,
+            k,
+            weight,
+            activation,
+        };
+        let bandwidth = hardware.bandwidth * bandwidth;
+        let rates = Rates {
+            peak: format.peak(hardware),
+            bandwidth,
+            load: load * 1e9,
+            prologue: prologue * 1e-6,
+            reduce,
+        };
         // Of copies of the weight used in turn all lie in L2, or next to none.
-        let missed = if call.repeated { (5.0 * (weights / (cache * hardware.l2) - 1.0)).clamp(0.02, 1.0) } else { 1.0 };
-        let memory = (weights * missed + m * (k * activation + 2.0 * n)) / bandwidth;
-        let mut best = Parts { seconds: f64::INFINITY, ..Parts::default() };
-        for (&(rows, columns), &share) in TILES.iter().zip(shares) {
-            let tiles = libm::ceil(m / rows) * libm::ceil(n / columns);
-            let operands = m.min(rows) * activation + n.min(columns) * weight;
-            for slices in SLICES {
-                let ctas = tiles * slices;
-                let waves = libm::ceil(ctas / sms);
-                let depth = libm::ceil(k / (slices * INNER)) * INNER;
-                let arithmetic = 2.0 * rows * columns * depth / (peak * share);
-                let summing = (slices - 1.0) * m * n * 8.0 * reduce / bandwidth;
-                let compute = waves * (arithmetic + prologue * 1e-6) + summing;
-                let loading = waves * operands * depth / (load * 1e9);
-                let memory = soft_max(memory, loading);
-                let seconds = soft_max(compute, memory);
-                if seconds < best.seconds {
-                    best = Parts { compute, memory, link: 0.0, launch: 0.0, seconds };
-                }
-                // Slices are for SMs that have no tile.
-                if ctas >= 4.0 * sms {
-                    break;
-                }
-            }
-        }
-        best.launch = launch * 1e-6;
+        let held = n * k * weight / (cache * hardware.l2);
+        let missed = if call.repeated {
+            (5.0 * (held - 1.0)).clamp(0.02, 1.0)
+        } else {
+            1.0
+        };
+        let mut parts = product.cheapest(hardware.sms, rates, (missed, 1.0), &TILES, shares);
+        parts.launch = launch * 1e-6;
         if call.quantises {
             let bytes = m * k * (2.0 + activation);
-            best.launch += quantise * 1e-6;
-            let quantising = soft_max(bytes / bandwidth, bytes / (quantise_rate * 1e9 * sms));
-            best.memory += quantising;
-            best.seconds += quantising;
+            parts.launch += quantise * 1e-6;
+            let quantising = soft_max(
+                bytes / bandwidth,
+                bytes / (quantise_rate * 1e9 * hardware.sms),
+            );
+            parts.memory += quantising;
+            parts.seconds += quantising;
         }
-        best.seconds += best.launch;
+        parts.seconds += parts.launch;
         if call.eager {
-            let seconds = soft_max(best.seconds, host * 1e-6);
-            best.launch += seconds - best.seconds;
-            best.seconds = seconds;
+            parts.beside_host(host * 1e-6)
+        } else {
+            parts
         }
-        best
     }
 
     fn features(&self, hardware: &Hardware, out: &mut Features) {
         let Self { m, n, k, .. } = *self;
-        for size in [m, n, k, m * n, n * k, m * k, m / n, n / k, m / k, m * n * k / 1e6, m * n * k / (m * n + n * k + m * k)] {
+        for size in [
+            m,
+            n,
+            k,
+            m * n,
+            n * k,
+            m * k,
+            m / n,
+            n / k,
+            m / k,
+            m * n * k / 1e6,
+            m * n * k / (m * n + n * k + m * k),
+        ] {
             out.log(size);
         }
-        let fill = |size: f64, tile: f64| size / (libm::ceil(size / tile) * tile);
-        for (rows, columns) in [(64.0, 64.0), (64.0, 128.0), (128.0, 64.0), (128.0, 128.0), (128.0, 256.0), (256.0, 128.0), (64.0, 256.0)] {
+        for (rows, columns) in [
+            (64.0, 64.0),
+            (64.0, 128.0),
+            (128.0, 64.0),
+            (128.0, 128.0),
+            (128.0, 256.0),
+            (256.0, 128.0),
+            (64.0, 256.0),
+        ] {
             let full = libm::ceil(m / rows) * libm::ceil(n / columns) / hardware.sms;
             out.log(full);
             out.push(full / libm::ceil(full) * fill(m, rows) * fill(n, columns));
@@ -205,7 +314,11 @@ impl Kernel for Gemm {
         out.push(fill(m, 64.0));
         // How often the copies of the weight fill L2: as many as reach its size, at most six.
         let weights = n * k * self.format.bytes().0 / hardware.l2;
-        out.push(if self.call.repeated { (weights * libm::ceil(1.0 / weights).min(6.0)).min(4.0) } else { 4.0 });
+        out.push(if self.call.repeated {
+            (weights * libm::ceil(1.0 / weights).min(6.0)).min(4.0)
+        } else {
+            4.0
+        });
     }
 
     fn key(&self) -> u64 {
@@ -217,17 +330,10 @@ impl Kernel for Gemm {
     }
 
     fn host(&self, parameters: &[f64]) -> f64 {
-        if self.call.eager { parameters.get(1).map_or(0.0, |host| host * 1e-6) } else { 0.0 }
+        if self.call.eager {
+            parameters.get(1).map_or(0.0, |host| host * 1e-6)
+        } else {
+            0.0
+        }
     }
-}
-
-/// How often two divides a size, at most ten times.
-fn power_of_two(size: f64) -> f64 {
-    let mut size = size;
-    let mut times = 0.0;
-    while times < 10.0 && size >= 2.0 && size % 2.0 == 0.0 {
-        size /= 2.0;
-        times += 1.0;
-    }
-    times
 }

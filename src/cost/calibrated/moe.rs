@@ -210,7 +210,8 @@ impl Kernel for Moe {
         "copies per token",
         "weights",
         "work",
-        "weights per L2",
+        "expert per L2",
+        "tokens per local",
         "mean copies",
         "skew",
         "fill_8",
@@ -235,7 +236,7 @@ impl Kernel for Moe {
         "hidden mod 256",
     ];
     const SIZES: usize = 5;
-    const ANSWERS: usize = 720;
+    const ANSWERS: usize = 640;
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
         let &[
@@ -349,7 +350,8 @@ impl Kernel for Moe {
         out.log(load.copies / load.tokens.max(1e-3));
         out.log(self.weights() / 1e6);
         out.log(load.copies * hidden * intermediate / 1e6);
-        out.log(self.weights() / hardware.l2);
+        out.log((up + intermediate) * hidden * self.format.bytes().0 / hardware.l2);
+        out.log(load.tokens / local);
         out.log(load.tokens * load.choices / experts);
         out.push((load.busiest * load.visited / load.copies.max(1e-3)).min(32.0));
         for (index, rows) in TILE_ROWS.iter().enumerate().take(5) {

@@ -1,14 +1,16 @@
 //! Every family of kernels and a shape of any of them.
 
+use super::decode::{Decode, DsaDecodeBlock, MlaDecode, MlaDecodeBlock};
 use super::delta::{DeltaChunks, DeltaConvolution, DeltaStep};
 use super::exchange::{EngineAllReduce, Exchange};
 use super::expert_exchange::{Deepep, DeepepLowLatency, NvlinkExchange};
-use super::decode::Decode;
 use super::gemm::Gemm;
 use super::hardware::Hardware;
+use super::head_product::HeadProduct;
 use super::kernel::{Features, Kernel, Parameter, Parts};
 use super::moe::Moe;
 use super::prefill::{ContextAttention, DsaContext, MlaContext, MlaModule};
+use super::rowwise::Rowwise;
 use serde::{Deserialize, Serialize};
 
 macro_rules! families {
@@ -124,6 +126,10 @@ macro_rules! families {
 // One line per family: its name, its shape, its word in files, its title.
 families! {
     Gemm(Gemm) "gemm" "GEMM",
+    MlaBmm(HeadProduct) "mla_bmm" "product per head",
+    ComputeScale(Rowwise) "computescale" "finding scales",
+    ScaleMatrix(Rowwise) "scale_matrix" "quantising activations",
+    Rowwise(Rowwise) "rowwise" "norm, rope, activation, residual",
     Nccl(Exchange) "nccl" "NCCL collective",
     CustomAllreduce(EngineAllReduce) "custom_allreduce" "engine's all-reduce",
     DeepepNormal(Deepep) "deepep_normal" "DeepEP, normal mode",
@@ -137,6 +143,10 @@ families! {
     MlaContextModule(MlaModule) "mla_context_module" "MLA prefill, block",
     WideepContextMla(MlaModule) "wideep_context_mla" "MLA prefill, wide-EP block",
     DsaContextModule(DsaContext) "dsa_context_module" "DSA prefill, block",
-    Decode(Decode) "generation_attention" "Decode attention",
+    Decode(Decode) "generation_attention" "decode attention",
+    GenerationMla(MlaDecode) "generation_mla" "MLA decode, core",
+    MlaGenerationModule(MlaDecodeBlock) "mla_generation_module" "MLA decode, block",
+    WideepGenerationMla(MlaDecodeBlock) "wideep_generation_mla" "MLA decode, wide-EP block",
+    DsaGenerationModule(DsaDecodeBlock) "dsa_generation_module" "DSA decode, block",
     Moe(Moe) "moe" "MoE",
 }

@@ -597,7 +597,11 @@ impl Calibrations {
         own.into_iter()
             .chain(kin)
             .min_by(|a, b| off(a).total_cmp(&off(b)))
-            .or_else(|| relatives.iter().find_map(|gpu| self.on(gpu, wanted, |_| true)))
+            .or_else(|| {
+                relatives
+                    .iter()
+                    .find_map(|gpu| self.on(gpu, wanted, |_| true))
+            })
     }
 
     /// Median error of a surface where it stands in so.

@@ -1,5 +1,6 @@
 mod communication;
 mod delta;
+mod products;
 
 use super::{Forest, Node, Tree};
 
@@ -65,10 +66,16 @@ mod files {
 
     /// A file with one surface of products.
     fn file(change: impl Fn(&mut String)) -> String {
-        let names: Vec<String> =
-            Family::Gemm.parameters().iter().map(|own| format!("{:?}", own.name)).collect();
-        let starts: Vec<String> =
-            Family::Gemm.parameters().iter().map(|own| own.start.to_string()).collect();
+        let names: Vec<String> = Family::Gemm
+            .parameters()
+            .iter()
+            .map(|own| format!("{:?}", own.name))
+            .collect();
+        let starts: Vec<String> = Family::Gemm
+            .parameters()
+            .iter()
+            .map(|own| own.start.to_string())
+            .collect();
         let mut text = format!(
             "(version: 1, data: \"0\", code: \"0\", gpu: \"h100-sxm\", parameters: {{gemm: [{}]}}, stand_ins: [], surfaces: [\
              (family: gemm, engine: \"vllm\", version: \"0.24.0\", precision: \"bfloat16\", parameters: [{}], \
@@ -83,7 +90,9 @@ mod files {
     }
 
     fn why(change: impl Fn(&mut String)) -> String {
-        Calibrations::parse(&file(change), "mine.ron").unwrap_err().to_string()
+        Calibrations::parse(&file(change), "mine.ron")
+            .unwrap_err()
+            .to_string()
     }
 
     #[test]
@@ -105,7 +114,10 @@ mod files {
             ("scale: 0.0", "scale: 0.0, colour: 1", "colour"),
         ] {
             let why = why(swap(from, to));
-            assert!(why.contains("mine.ron") && why.contains(words), "{from} → {to}: {why}");
+            assert!(
+                why.contains("mine.ron") && why.contains(words),
+                "{from} → {to}: {why}"
+            );
         }
         // A parameter outside what is plausible.
         let launch = Family::Gemm.parameters()[0];

@@ -6,8 +6,8 @@
 //! arXiv 2401.04658). FLOPs are linear in the tokens; the chunks' states pass through memory.
 
 use super::projections::Mixer;
-use crate::cost::calibrated::DeltaHeads;
 use crate::catalog::Dtype;
+use crate::cost::calibrated::DeltaHeads;
 use crate::model::{
     Attention, DeltaNet, Extent, Mamba1, Mamba2, Recurrent, layer_cache, recurrence_flops,
 };

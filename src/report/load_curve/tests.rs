@@ -153,10 +153,17 @@ fn the_nearest_kept_percentile_is_taken() {
 #[test]
 fn a_result_says_where_its_times_come_from() {
     assert_eq!(
-        origins_text(&[("calibrated", 0.83), ("roofline", 0.168), ("given by the design", 0.002)]),
+        origins_text(&[
+            ("calibrated", 0.83),
+            ("roofline", 0.168),
+            ("given by the design", 0.002)
+        ]),
         "83 % of the time from calibrated operators, 17 % roofline"
     );
-    assert_eq!(origins_text(&[("roofline", 1.0)]), "all of the time from the roofline");
+    assert_eq!(
+        origins_text(&[("roofline", 1.0)]),
+        "all of the time from the roofline"
+    );
     assert_eq!(
         origins_text(&[("calibrated", 0.3), ("a relative's calibration", 0.7)]),
         "70 % of the time from a relative’s calibration, 30 % calibrated"

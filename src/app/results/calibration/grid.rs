@@ -211,12 +211,20 @@ fn error_color(theme: &Theme, error: f64) -> Color32 {
     class.map_or(theme.line, |(_, own)| tone(theme, *own))
 }
 
-/// Black or white, whichever is read better on a ground (WCAG 2.1: they are equal at 0.179).
+/// Black or white, whichever is read better on a ground.
 fn ink_on(ground: Color32) -> Color32 {
-    let linear = egui::Rgba::from(ground);
-    let light = 0.2126 * linear.r() + 0.7152 * linear.g() + 0.0722 * linear.b();
-    if light > 0.179 {
-        Color32::BLACK
+    // Relative luminance (WCAG 2): black and white contrast equally at 0.18.
+    let part = |x: u8| {
+        let x = f32::from(x) / 255.0;
+        if x <= 0.04045 {
+            x / 12.92
+        } else {
+            ((x + 0.055) / 1.055).powf(2.4)
+        }
+    };
+    let light = 0.2126 * part(ground.r()) + 0.7152 * part(ground.g()) + 0.0722 * part(ground.b());
+    if light > 0.18 {
+        Color32::from_gray(0x0a)
     } else {
         Color32::WHITE
     }

@@ -3,12 +3,17 @@
 
 use super::{Entry, Line};
 use crate::cost::calibrated::{
-    Attributes, Collective, Deepep, DeepepLowLatency, EngineAllReduce, Exchange, NvlinkExchange, Shape, Way, distinct,
+    Attributes, Collective, Deepep, DeepepLowLatency, EngineAllReduce, Exchange, NvlinkExchange,
+    Shape, Way, distinct,
 };
 
 /// GPUs of a scale-up domain in these tables: the trays of GB200 and GB300 were measured alone.
 fn domain(line: &Line<'_>) -> f64 {
-    if line.text("gpu").starts_with("gb") { 4.0 } else { 8.0 }
+    if line.text("gpu").starts_with("gb") {
+        4.0
+    } else {
+        8.0
+    }
 }
 
 /// Bytes per second of a GPU's NIC in the tables over several nodes: HGX H100 and H200 with one
@@ -68,7 +73,11 @@ pub(super) fn nccl(line: &Line<'_>) -> Result<Entry, String> {
 
 fn ranks(line: &Line<'_>) -> Result<f64, String> {
     let ranks = line.positive("num_gpus")?;
-    if ranks < 2.0 { Err("num_gpus is below 2".to_owned()) } else { Ok(ranks) }
+    if ranks < 2.0 {
+        Err("num_gpus is below 2".to_owned())
+    } else {
+        Ok(ranks)
+    }
 }
 
 pub(super) fn custom_all_reduce(line: &Line<'_>) -> Result<Entry, String> {
@@ -177,8 +186,11 @@ pub(super) fn nvlink(line: &Line<'_>) -> Result<Entry, String> {
         },
         other => return Err(format!("unknown op_name {other:?}")),
     };
-    let (topk, experts, ranks) =
-        (line.positive("topk")?, line.positive("num_experts")?, line.positive("moe_ep_size")?);
+    let (topk, experts, ranks) = (
+        line.positive("topk")?,
+        line.positive("num_experts")?,
+        line.positive("moe_ep_size")?,
+    );
     let shape = NvlinkExchange {
         tokens: line.positive("num_tokens")?,
         token_bytes: sent * hidden,
@@ -186,7 +198,11 @@ pub(super) fn nvlink(line: &Line<'_>) -> Result<Entry, String> {
         topk,
         experts,
         ranks,
-        spread: if line.text("distribution") == "balanced" { topk.min(ranks) } else { distinct(topk, experts, ranks) },
+        spread: if line.text("distribution") == "balanced" {
+            topk.min(ranks)
+        } else {
+            distinct(topk, experts, ranks)
+        },
     };
     Ok(Entry {
         shape: Shape::TrtllmAlltoall(shape),

@@ -1,7 +1,9 @@
 //! `gdn`: kernels of the gated delta net.
 
 use super::{Entry, Line};
-use crate::cost::calibrated::{Attributes, DeltaChunks, DeltaConvolution, DeltaHeads, DeltaStep, Shape};
+use crate::cost::calibrated::{
+    Attributes, DeltaChunks, DeltaConvolution, DeltaHeads, DeltaStep, Shape,
+};
 
 /// Tables whose convolution ran over `num_k_heads × head_k_dim` channels: a model with 64 value heads
 /// takes the same time there as one with 16.
@@ -23,16 +25,37 @@ pub(super) fn read(line: &Line<'_>) -> Result<Entry, String> {
     let sequences = line.positive("batch_size")?;
     let tokens = line.positive("seq_len")?;
     let table = (line.text("engine"), line.text("backend_version"));
-    let channels = if NARROW.contains(&table) { heads.keys * heads.key_dim } else { heads.channels() };
+    let channels = if NARROW.contains(&table) {
+        heads.keys * heads.key_dim
+    } else {
+        heads.channels()
+    };
     let source = line.text("kernel_source");
     let shape = if source == "causal_conv1d_fn" {
-        Shape::GdnConvolution(DeltaConvolution { heads, sequences, tokens, channels })
+        Shape::GdnConvolution(DeltaConvolution {
+            heads,
+            sequences,
+            tokens,
+            channels,
+        })
     } else if source == "causal_conv1d_update" {
-        Shape::GdnStep(DeltaStep { heads, sequences, channels })
+        Shape::GdnStep(DeltaStep {
+            heads,
+            sequences,
+            channels,
+        })
     } else if source.starts_with("chunk_") {
-        Shape::GdnChunks(DeltaChunks { heads, sequences, tokens })
+        Shape::GdnChunks(DeltaChunks {
+            heads,
+            sequences,
+            tokens,
+        })
     } else if source.starts_with("fused_recurrent_") {
-        Shape::GdnStep(DeltaStep { heads, sequences, channels: 0.0 })
+        Shape::GdnStep(DeltaStep {
+            heads,
+            sequences,
+            channels: 0.0,
+        })
     } else {
         return Err(format!("unknown kernel_source {source:?}"));
     };
@@ -41,7 +64,9 @@ pub(super) fn read(line: &Line<'_>) -> Result<Entry, String> {
         seconds: line.milliseconds("latency_ms")?,
         // The operation stands with the number format: neither is ever traded for another.
         precision: match shape {
-            Shape::GdnStep(DeltaStep { channels, .. }) if channels > 0.0 => "bfloat16 convolution".to_owned(),
+            Shape::GdnStep(DeltaStep { channels, .. }) if channels > 0.0 => {
+                "bfloat16 convolution".to_owned()
+            }
             _ => "bfloat16".to_owned(),
         },
         attributes: Attributes::default(),

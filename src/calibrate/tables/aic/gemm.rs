@@ -17,20 +17,33 @@ pub(super) fn read(line: &Line<'_>) -> Result<Entry, String> {
     };
     // Every table of quantised activations holds the quantising: where a product is all activation
     // (n = 128), its time is 4 to 20 bytes of memory an activation, and one byte would do.
-    let quantises = matches!(format, GemmFormat::Fp8 | GemmFormat::Fp8Block | GemmFormat::Nvfp4);
+    let quantises = matches!(
+        format,
+        GemmFormat::Fp8 | GemmFormat::Fp8Block | GemmFormat::Nvfp4
+    );
     // vLLM's benchmark times this one kernel outside a CUDA graph.
-    let eager = line.text("engine") == "vllm" && precision == "fp8_block" && line.text("kernel_source").ends_with("Kernel");
+    let eager = line.text("engine") == "vllm"
+        && precision == "fp8_block"
+        && line.text("kernel_source").ends_with("Kernel");
     let shape = Gemm {
         m: line.positive("m")?,
         n: line.positive("n")?,
         k: line.positive("k")?,
         format,
-        call: Call { quantises, eager, repeated: true },
+        call: Call {
+            quantises,
+            eager,
+            repeated: true,
+        },
     };
     Ok(Entry {
         shape: Shape::Gemm(shape),
         seconds: line.milliseconds("latency_ms")?,
         precision: precision.to_owned(),
-        attributes: Attributes { quantises, hot_l2: true, ..Attributes::default() },
+        attributes: Attributes {
+            quantises,
+            hot_l2: true,
+            ..Attributes::default()
+        },
     })
 }

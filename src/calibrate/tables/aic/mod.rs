@@ -7,8 +7,10 @@ mod communication;
 mod decode;
 mod delta;
 mod gemm;
+mod head_product;
 mod moe;
 mod prefill;
+mod rowwise;
 
 use super::csv::{Line, header, lines};
 use super::walk::words;
@@ -38,6 +40,9 @@ struct Source {
 #[rustfmt::skip]
 const SOURCES: &[Source] = &[
     Source { operator: "gemm", read: gemm::read },
+    Source { operator: "mla_bmm", read: head_product::read },
+    Source { operator: "computescale", read: rowwise::scale },
+    Source { operator: "scale_matrix", read: rowwise::quantise },
     Source { operator: "nccl", read: communication::nccl },
     Source { operator: "custom_allreduce", read: communication::custom_all_reduce },
     // Both ways of an exchange are on one line.
@@ -52,7 +57,11 @@ const SOURCES: &[Source] = &[
     Source { operator: "mla_context_module", read: prefill::mla_module },
     Source { operator: "wideep_context_mla", read: prefill::wideep_mla },
     Source { operator: "dsa_context_module", read: prefill::dsa_module },
-    Source { operator: "generation_attention", read: decode::read },
+    Source { operator: "generation_attention", read: decode::attention },
+    Source { operator: "generation_mla", read: decode::mla },
+    Source { operator: "mla_generation_module", read: decode::mla_module },
+    Source { operator: "wideep_generation_mla", read: decode::wideep_mla },
+    Source { operator: "dsa_generation_module", read: decode::dsa_module },
     Source { operator: "moe", read: moe::read },
 ];
 
@@ -99,10 +108,7 @@ pub(super) fn gpu_of(system: &str, catalog: &Catalog) -> Result<GpuId, String> {
 /// The operator of a file: named by the file, or by a folder it is in.
 fn operator_of(words: &[&str]) -> Option<&'static str> {
     let known = |word: &&str| SOURCES.iter().find(|source| source.operator == *word);
-    words
-        .iter()
-        .find_map(known)
-        .map(|source| source.operator)
+    words.iter().find_map(known).map(|source| source.operator)
 }
 
 /// Takes in a file, if it is of this layout.
@@ -148,7 +154,10 @@ pub(super) fn read(
 fn unknown(operator: &str) -> String {
     let known: BTreeSet<&str> = SOURCES.iter().map(|source| source.operator).collect();
     let known: Vec<&str> = known.into_iter().collect();
-    format!("unknown operator {operator:?}; there are {}", known.join(", "))
+    format!(
+        "unknown operator {operator:?}; there are {}",
+        known.join(", ")
+    )
 }
 
 fn take(

@@ -25,7 +25,7 @@ fn fp8(line: &Line<'_>, column: &str) -> Result<bool, String> {
     }
 }
 
-fn projections(line: &Line<'_>) -> Result<GemmFormat, String> {
+pub(super) fn projections(line: &Line<'_>) -> Result<GemmFormat, String> {
     match line.text("gemm_type") {
         "bfloat16" => Ok(GemmFormat::Bf16),
         "fp8" => Ok(GemmFormat::Fp8),
@@ -135,15 +135,19 @@ pub(super) fn wideep_mla(line: &Line<'_>) -> Result<Entry, String> {
     entry(line, Shape::WideepContextMla(block), precision, attributes)
 }
 
-pub(super) fn dsa_module(line: &Line<'_>) -> Result<Entry, String> {
-    // Indexer heads × elements, tokens chosen: each model's `config.json`.
-    let (widths, index_heads) = match line.text("model") {
+/// Widths and indexer heads of the models with sparse attention: each one's `config.json`.
+pub(super) fn indexed(line: &Line<'_>) -> Result<(MlaWidths, f64), String> {
+    match line.text("model") {
         "deepseek-ai/DeepSeek-V3.2" | "deepseek-ai/DeepSeek-V3.2-Exp" => {
-            (MlaWidths::DEEPSEEK_V3, 64.0)
+            Ok((MlaWidths::DEEPSEEK_V3, 64.0))
         }
-        "zai-org/GLM-5" => (MlaWidths::GLM_5, 32.0),
-        other => return Err(format!("unknown model {other:?}")),
-    };
+        "zai-org/GLM-5" => Ok((MlaWidths::GLM_5, 32.0)),
+        other => Err(format!("unknown model {other:?}")),
+    }
+}
+
+pub(super) fn dsa_module(line: &Line<'_>) -> Result<Entry, String> {
+    let (widths, index_heads) = indexed(line)?;
     let shape = DsaContext {
         core: core(line, widths, fp8(line, "mla_dtype")?)?,
         projections: projections(line)?,

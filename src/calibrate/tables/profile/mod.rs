@@ -1,6 +1,8 @@
 //! Layer profiles of Vidur and Frontier: one row per batch of a model's layer, one column per
 //! operator of it, in milliseconds (`mlp_up_proj_ms`, or `time_stats.mlp_up_proj.median`).
 //!
+//! Collectives of a server's GPUs are profiled by themselves (`all_reduce.csv`, `send_recv.csv`).
+//!
 //! Upstream keeps them as `<device>/<model>/{mlp,linear_op,attention,moe}.csv`; the GPU is any word of
 //! the path that names one. Rows are told by their columns. They are timed with CUDA events around
 //! eager calls, which holds the host's time (declared: `host`, and a GEMM's [`Call::eager`]), except
@@ -11,6 +13,7 @@
 mod attention;
 mod linear;
 mod moe;
+mod network;
 
 use super::aic::gpu_of;
 use super::csv::{Line, header, lines};
@@ -35,7 +38,7 @@ struct Dialect {
     read: fn(&Line<'_>, &mut Vec<Timed>) -> Result<(), String>,
 }
 
-const DIALECTS: [Dialect; 3] = [
+const DIALECTS: [Dialect; 5] = [
     Dialect {
         mark: "mlp_down_proj",
         read: linear::read,
@@ -47,6 +50,14 @@ const DIALECTS: [Dialect; 3] = [
     Dialect {
         mark: "moe_grouped_gemm",
         read: moe::read,
+    },
+    Dialect {
+        mark: "all_reduce",
+        read: network::read,
+    },
+    Dialect {
+        mark: "send_recv",
+        read: network::read,
     },
 ];
 

@@ -239,7 +239,7 @@ impl Kernel for ContextAttention {
         "kv elements",
     ];
     const SIZES: usize = 6;
-    const ANSWERS: usize = 800;
+    const ANSWERS: usize = 600;
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
         let &[

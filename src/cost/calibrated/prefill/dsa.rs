@@ -12,7 +12,7 @@ use super::super::hardware::Hardware;
 use super::super::kernel::{Features, Kernel, Parameter, Parts, hash, soft_max};
 use super::attention::parameter;
 use super::mla::{MlaContext, MlaWidths, share};
-use super::module::{MlaModule, projections};
+use super::module::projections;
 use super::span::Walk;
 
 /// A sparse block's prefill on one GPU.
@@ -53,7 +53,7 @@ impl DsaContext {
             query_latent,
             ..
         } = self.core.widths;
-        let (narrow, wide) = MlaModule::weights(&self.core);
+        let (narrow, wide) = self.core.widths.weights(self.core.heads);
         let indexer = hidden * (self.index_dim + self.index_heads)
             + query_latent * self.index_heads * self.index_dim;
         (narrow + indexer, wide)
@@ -165,7 +165,7 @@ impl Kernel for DsaContext {
         "projected/slots",
     ];
     const SIZES: usize = 4;
-    const ANSWERS: usize = 720;
+    const ANSWERS: usize = 480;
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
         let &[

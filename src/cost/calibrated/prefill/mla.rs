@@ -47,7 +47,23 @@ impl MlaWidths {
         value: 256.0,
     };
 
-    pub(super) fn key(&self) -> u64 {
+    /// Weights of the projections that no head has, and of those of so many heads.
+    pub(in super::super) fn weights(&self, heads: f64) -> (f64, f64) {
+        let Self {
+            hidden,
+            query_latent,
+            latent,
+            nope,
+            rope,
+            value,
+        } = *self;
+        (
+            hidden * (query_latent + latent + rope),
+            heads * (query_latent * (nope + rope) + latent * (nope + value) + value * hidden),
+        )
+    }
+
+    pub(in super::super) fn key(&self) -> u64 {
         hash(
             &[
                 self.hidden,
@@ -256,7 +272,7 @@ impl Kernel for MlaContext {
         "packed_tail",
     ];
     const SIZES: usize = 4;
-    const ANSWERS: usize = 480;
+    const ANSWERS: usize = 320;
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
         let &[

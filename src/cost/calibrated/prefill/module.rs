@@ -21,24 +21,6 @@ pub struct MlaModule {
     pub projections: GemmFormat,
 }
 
-impl MlaModule {
-    /// Weights of the projections that no head has, and of those of this GPU's heads.
-    pub(super) fn weights(core: &MlaContext) -> (f64, f64) {
-        let MlaWidths {
-            hidden,
-            query_latent,
-            latent,
-            nope,
-            rope,
-            value,
-        } = core.widths;
-        (
-            hidden * (query_latent + latent + rope),
-            core.heads * (query_latent * (nope + rope) + latent * (nope + value) + value * hidden),
-        )
-    }
-}
-
 /// Seconds of projections: arithmetic at the shares of peak, or reading the weights.
 pub(super) fn projections(
     hardware: &Hardware,
@@ -164,7 +146,7 @@ impl Kernel for MlaModule {
         "product",
     ];
     const SIZES: usize = 4;
-    const ANSWERS: usize = 480;
+    const ANSWERS: usize = 320;
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
         let &[
@@ -208,7 +190,7 @@ impl Kernel for MlaModule {
                 hot,
             },
         );
-        let (narrow, wide) = Self::weights(core);
+        let (narrow, wide) = core.widths.weights(core.heads);
         let (product, reading) = projections(
             hardware,
             self.projections,
@@ -241,7 +223,7 @@ impl Kernel for MlaModule {
     fn features(&self, hardware: &Hardware, out: &mut Features) {
         let core = &self.core;
         core.core_features(hardware, out);
-        let (narrow, wide) = Self::weights(core);
+        let (narrow, wide) = core.widths.weights(core.heads);
         let product = core.rows() * (narrow + wide);
         out.log(core.pairs() * 256.0 / product);
         out.log(product);

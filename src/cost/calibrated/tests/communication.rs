@@ -174,8 +174,12 @@ fn eight_of_256_experts_reach_five_of_eight_ranks() {
 const DISPATCH: [f64; 9] = [12.193, 0.997, 0.82, 1e-4, 0.947, 13.113, 6.675, 4.872, 1.0];
 const COMBINE: [f64; 9] = [8.53, 1.055, 0.82, 1e-4, 0.924, 25.826, 12.051, 5.027, 1.0];
 /// Its low-latency mode over up to eight.
-const LOW_DISPATCH: [f64; 10] = [97.83, 0.9, 0.546, 1e4, 1e-3, 0.954, 7.265, 3.896, 4.718, 1.035];
-const LOW_COMBINE: [f64; 10] = [122.209, 0.9, 0.668, 8.596, 5.343, 0.944, 3.0, 4.715, 6.142, 1.036];
+const LOW_DISPATCH: [f64; 10] = [
+    97.83, 0.9, 0.546, 1e4, 1e-3, 0.954, 7.265, 3.896, 4.718, 1.035,
+];
+const LOW_COMBINE: [f64; 10] = [
+    122.209, 0.9, 0.668, 8.596, 5.343, 0.944, 3.0, 4.715, 6.142, 1.036,
+];
 
 /// What was fitted on H100 prices DeepEP's own table of H800 with 400 Gb/s ConnectX-7 (its README,
 /// V1; `systems.md` §18): another NVLink, the same NIC.
@@ -184,9 +188,17 @@ fn deepep_on_h800_is_what_its_readme_says() {
     let h800 = hardware("h800-sxm");
     // 4096 tokens, top-8, FP8 there and BF16 back, 24 SMs: GB/s over NVLink for one node, over RDMA
     // for more, every node a token goes to counted, its own too.
-    let table = [(1.0, 153.0, 158.0), (2.0, 43.0, 43.0), (4.0, 58.0, 57.0), (8.0, 51.0, 50.0)];
+    let table = [
+        (1.0, 153.0, 158.0),
+        (2.0, 43.0, 43.0),
+        (4.0, 58.0, 57.0),
+        (8.0, 51.0, 50.0),
+    ];
     for (nodes, there, back) in table {
-        for (way, parameters, measured) in [(Way::Dispatch, DISPATCH, there), (Way::Combine, COMBINE, back)] {
+        for (way, parameters, measured) in [
+            (Way::Dispatch, DISPATCH, there),
+            (Way::Combine, COMBINE, back),
+        ] {
             let shape = Deepep {
                 way,
                 tokens: 4096.0,
@@ -198,10 +210,23 @@ fn deepep_on_h800_is_what_its_readme_says() {
                 sms: 24.0,
                 nic: 50e9,
             };
-            let bytes = 4096.0 * 7168.0 * if way == Way::Dispatch { 1.0 + 4.0 / 128.0 } else { 2.0 };
-            let copies = if nodes == 1.0 { distinct(8.0, 256.0, 8.0) } else { distinct(8.0, 256.0, nodes.min(4.0)) };
+            let bytes = 4096.0
+                * 7168.0
+                * if way == Way::Dispatch {
+                    1.0 + 4.0 / 128.0
+                } else {
+                    2.0
+                };
+            let copies = if nodes == 1.0 {
+                distinct(8.0, 256.0, 8.0)
+            } else {
+                distinct(8.0, 256.0, nodes.min(4.0))
+            };
             let got = bytes * copies / time(&shape, &h800, &parameters) * 1e-9;
-            assert!((got / measured - 1.0).abs() < 0.12, "{way:?} over {nodes} nodes: {got:.1} GB/s, measured {measured}");
+            assert!(
+                (got / measured - 1.0).abs() < 0.12,
+                "{way:?} over {nodes} nodes: {got:.1} GB/s, measured {measured}"
+            );
         }
     }
     // 128 tokens, low latency: microseconds.
@@ -214,7 +239,10 @@ fn deepep_on_h800_is_what_its_readme_says() {
         (32.0, 194.0, 360.0),
     ];
     for (nodes, there, back) in table {
-        for (way, parameters, measured) in [(Way::Dispatch, LOW_DISPATCH, there), (Way::Combine, LOW_COMBINE, back)] {
+        for (way, parameters, measured) in [
+            (Way::Dispatch, LOW_DISPATCH, there),
+            (Way::Combine, LOW_COMBINE, back),
+        ] {
             let shape = DeepepLowLatency {
                 way,
                 tokens: 128.0,
@@ -226,7 +254,10 @@ fn deepep_on_h800_is_what_its_readme_says() {
                 nic: 50e9,
             };
             let got = time(&shape, &h800, &parameters) * 1e6;
-            assert!((got / measured - 1.0).abs() < 0.12, "{way:?} over {nodes} nodes: {got:.0} us, measured {measured}");
+            assert!(
+                (got / measured - 1.0).abs() < 0.12,
+                "{way:?} over {nodes} nodes: {got:.0} us, measured {measured}"
+            );
         }
     }
 }

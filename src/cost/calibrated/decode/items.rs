@@ -13,7 +13,7 @@
 //! They overlap as a power sum. Splitting is left out where the combining costs more than it gains.
 //! Every term falls with SMs, bandwidth and L2 and rises with sequences, tokens and heads.
 
-use super::hardware::Hardware;
+use super::super::hardware::Hardware;
 
 /// Tokens of a tile.
 pub(super) const TILE: f64 = 128.0;

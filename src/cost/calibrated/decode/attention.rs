@@ -7,9 +7,9 @@
 //! Ragged batches are priced by their sum of entries: items of different lengths share the SMs, and
 //! engines cut long ones into splits.
 
-use super::hardware::Hardware;
-use super::kernel::{Features, Kernel, Parameter, Parts, hash};
-use super::split_kv::{Items, TILE, found_in_l2};
+use super::super::hardware::Hardware;
+use super::super::kernel::{Features, Kernel, Parameter, Parts, hash};
+use super::items::{Items, TILE, found_in_l2};
 
 /// Which of the two kernels an engine runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,38 +64,154 @@ impl Decode {
     }
 }
 
-const fn us(name: &'static str, about: &'static str, start: f64, high: f64) -> Parameter {
-    Parameter { name, about, start, low: 0.005, high }
+pub(super) const fn us(
+    name: &'static str,
+    about: &'static str,
+    start: f64,
+    high: f64,
+) -> Parameter {
+    Parameter {
+        name,
+        about,
+        start,
+        low: 0.005,
+        high,
+    }
 }
 
 impl Kernel for Decode {
     const PARAMETERS: &'static [Parameter] = &[
-        Parameter { name: "launch_us", about: "launches and drains of the kernels of one call", start: 8.0, low: 1.0, high: 40.0 },
-        Parameter { name: "bandwidth", about: "share of memory bandwidth reached", start: 0.8, low: 0.25, high: 1.0 },
-        Parameter { name: "overlap", about: "exponent with which memory, SMs and chains overlap", start: 2.0, low: 1.0, high: 6.0 },
-        Parameter { name: "split_tokens", about: "fewest tokens of a split", start: 256.0, low: TILE, high: 8192.0 },
-        Parameter { name: "splits", about: "most splits of a sequence", start: 32.0, low: 1.0, high: 256.0 },
-        Parameter { name: "resident", about: "items an SM holds at once", start: 1.5, low: 0.5, high: 8.0 },
-        us("item_us", "an SM's time to start and end an item", 1.0, 10.0),
-        us("tile_us", "an SM's time for 128 tokens of 128 elements", 0.2, 5.0),
-        us("chain_us", "time of such a tile in one item's chain", 0.5, 5.0),
+        Parameter {
+            name: "launch_us",
+            about: "launches and drains of the kernels of one call",
+            start: 8.0,
+            low: 1.0,
+            high: 40.0,
+        },
+        Parameter {
+            name: "bandwidth",
+            about: "share of memory bandwidth reached",
+            start: 0.8,
+            low: 0.25,
+            high: 1.0,
+        },
+        Parameter {
+            name: "overlap",
+            about: "exponent with which memory, SMs and chains overlap",
+            start: 2.0,
+            low: 1.0,
+            high: 6.0,
+        },
+        Parameter {
+            name: "split_tokens",
+            about: "fewest tokens of a split",
+            start: 256.0,
+            low: TILE,
+            high: 8192.0,
+        },
+        Parameter {
+            name: "splits",
+            about: "most splits of a sequence",
+            start: 32.0,
+            low: 1.0,
+            high: 256.0,
+        },
+        Parameter {
+            name: "resident",
+            about: "items an SM holds at once",
+            start: 1.5,
+            low: 0.5,
+            high: 8.0,
+        },
+        us(
+            "item_us",
+            "an SM's time to start and end an item",
+            1.0,
+            10.0,
+        ),
+        us(
+            "tile_us",
+            "an SM's time for 128 tokens of 128 elements",
+            0.2,
+            5.0,
+        ),
+        us(
+            "chain_us",
+            "time of such a tile in one item's chain",
+            0.5,
+            5.0,
+        ),
         us("combine_us", "combining splits", 2.0, 20.0),
-        Parameter { name: "l2_rate", about: "rate of repeated readings in L2, times the memory's", start: 2.0, low: 1.0, high: 8.0 },
-        Parameter { name: "l2_share", about: "share of the L2 that holds keys", start: 0.6, low: 0.1, high: 1.5 },
-        Parameter { name: "rows", about: "exponent of a group's rows, in sixteens, in the time of a tile", start: 0.2, low: 0.001, high: 1.0 },
-        Parameter { name: "queries", about: "traffic of queries and outputs, times their bytes", start: 1.0, low: 0.1, high: 20.0 },
+        Parameter {
+            name: "l2_rate",
+            about: "rate of repeated readings in L2, times the memory's",
+            start: 2.0,
+            low: 1.0,
+            high: 8.0,
+        },
+        Parameter {
+            name: "l2_share",
+            about: "share of the L2 that holds keys",
+            start: 0.6,
+            low: 0.1,
+            high: 1.5,
+        },
+        Parameter {
+            name: "rows",
+            about: "exponent of a group's rows, in sixteens, in the time of a tile",
+            start: 0.2,
+            low: 0.001,
+            high: 1.0,
+        },
+        Parameter {
+            name: "queries",
+            about: "traffic of queries and outputs, times their bytes",
+            start: 1.0,
+            low: 0.1,
+            high: 20.0,
+        },
         us("window_us", "masking beyond a window", 0.5, 20.0),
-        us("head_item_us", "item_us of the kernel without packing", 1.0, 10.0),
-        us("head_tile_us", "tile_us of the kernel without packing", 0.5, 10.0),
-        us("head_chain_us", "chain_us of the kernel without packing", 1.0, 10.0),
-        Parameter { name: "head_splits", about: "splits of the kernel without packing", start: 8.0, low: 1.0, high: 256.0 },
+        us(
+            "head_item_us",
+            "item_us of the kernel without packing",
+            1.0,
+            10.0,
+        ),
+        us(
+            "head_tile_us",
+            "tile_us of the kernel without packing",
+            0.5,
+            10.0,
+        ),
+        us(
+            "head_chain_us",
+            "chain_us of the kernel without packing",
+            1.0,
+            10.0,
+        ),
+        Parameter {
+            name: "head_splits",
+            about: "splits of the kernel without packing",
+            start: 8.0,
+            low: 1.0,
+            high: 256.0,
+        },
     ];
     const FEATURES: &'static [&'static str] = &[
-        "sequences", "tokens", "elements", "heads", "kv_heads", "group", "head_dim", "past_window", "items", "queries",
-        "tiles", "fill",
+        "sequences",
+        "tokens",
+        "elements",
+        "heads",
+        "kv_heads",
+        "group",
+        "head_dim",
+        "past_window",
+        "items",
+        "queries",
+        "tiles",
+        "fill",
     ];
     const SIZES: usize = 3;
-    const ANSWERS: usize = 640;
 
     fn run_by(self, engine: &str, kernel: &str) -> Self {
         let packing = match engine {
@@ -108,8 +224,25 @@ impl Kernel for Decode {
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
         let &[
-            launch, bandwidth, overlap, split, splits, resident, item, tile, chain, combine, l2_rate, l2_share, rows,
-            queries, window, head_item, head_tile, head_chain, head_splits,
+            launch,
+            bandwidth,
+            overlap,
+            split,
+            splits,
+            resident,
+            item,
+            tile,
+            chain,
+            combine,
+            l2_rate,
+            l2_share,
+            rows,
+            queries,
+            window,
+            head_item,
+            head_tile,
+            head_chain,
+            head_splits,
         ] = p
         else {
             return Parts::default();
@@ -117,9 +250,14 @@ impl Kernel for Decode {
         let group = self.group();
         let elements = self.kv_heads * (self.qk_dim + self.v_dim);
         let bytes = self.entries * elements * self.kv_bytes;
-        let found = if self.hot { found_in_l2(bytes, hardware, l2_share) } else { 0.0 };
+        let found = if self.hot {
+            found_in_l2(bytes, hardware, l2_share)
+        } else {
+            0.0
+        };
         let carried = self.sequences * self.heads * (self.qk_dim + self.v_dim) * 2.0 * queries;
-        let memory = (bytes * (1.0 - found + found / l2_rate) + carried) / (hardware.bandwidth * bandwidth);
+        let memory =
+            (bytes * (1.0 - found + found / l2_rate) + carried) / (hardware.bandwidth * bandwidth);
         let width = (self.qk_dim + self.v_dim) / 256.0 * 1e-6;
         let packed = Items {
             count: self.sequences * self.kv_heads,
@@ -146,19 +284,34 @@ impl Kernel for Decode {
             Packing::Groups if group > 1.0 => packed.seconds(hardware, memory),
             Packing::UpTo32 if group > 1.0 && group <= 32.0 => packed.seconds(hardware, memory),
             Packing::UpTo32 if group <= 1.0 => {
-                let (one, other) = (packed.seconds(hardware, memory), alone.seconds(hardware, memory));
+                let (one, other) = (
+                    packed.seconds(hardware, memory),
+                    alone.seconds(hardware, memory),
+                );
                 if one.1 < other.1 { one } else { other }
             }
             _ => alone.seconds(hardware, memory),
         };
         let launch = (launch + window * self.past_window) * 1e-6;
-        Parts { compute, memory, link: 0.0, launch, seconds: seconds + launch }
+        Parts {
+            compute,
+            memory,
+            link: 0.0,
+            launch,
+            seconds: seconds + launch,
+        }
     }
 
     fn features(&self, hardware: &Hardware, out: &mut Features) {
         let (tokens, items) = (self.tokens(), self.sequences * self.kv_heads);
         let width = self.qk_dim + self.v_dim;
-        for size in [self.sequences, tokens, self.entries * self.kv_heads * width / 1e3, self.heads, self.kv_heads] {
+        for size in [
+            self.sequences,
+            tokens,
+            self.entries * self.kv_heads * width / 1e3,
+            self.heads,
+            self.kv_heads,
+        ] {
             out.log(size);
         }
         out.log(self.group());
@@ -171,7 +324,16 @@ impl Kernel for Decode {
     }
 
     fn key(&self) -> u64 {
-        hash(&[self.heads, self.kv_heads, self.qk_dim, self.v_dim, self.window].map(f64::to_bits))
+        hash(
+            &[
+                self.heads,
+                self.kv_heads,
+                self.qk_dim,
+                self.v_dim,
+                self.window,
+            ]
+            .map(f64::to_bits),
+        )
     }
 
     fn size(&self) -> f64 {
