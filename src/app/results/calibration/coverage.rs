@@ -132,12 +132,15 @@ impl Coverage {
         let columns: Vec<Column> = gpus
             .iter()
             .flat_map(|gpu| {
-                let own = |surface: &&Arc<Surface>| surface.id.gpu == gpu.id || !has_own(&gpu.id);
+                // Its own engines; where designs run, or nothing is its own, those that serve too.
+                let own = |surface: &&Arc<Surface>| {
+                    let serves = drawn.contains(&gpu.id) || !has_own(&gpu.id);
+                    surface.id.gpu == gpu.id || (serves && serving(&surface.id.engine))
+                };
                 let mut engines: Vec<&str> = surfaces
                     .iter()
                     .filter(own)
                     .map(|surface| surface.id.engine.as_str())
-                    .filter(|engine| has_own(&gpu.id) || serving(engine))
                     .collect();
                 engines.sort_by_key(|engine| (place(engine), *engine));
                 engines.dedup();
@@ -310,8 +313,11 @@ pub(super) fn engine_words(engine: &str) -> (String, String) {
         "trtllm" => ("TRT", "TensorRT-LLM"),
         "nccl" => ("NCCL", "NCCL"),
         "deepep" => ("DEP", "DeepEP"),
+        // Operators of a profile: called one by one by the framework, or their kernels alone.
+        "profile" => ("eager", "a profile, eager"),
+        "profile, kernels" => ("kern.", "a profile, kernels alone"),
         other => (other, other),
     };
-    let short = short.chars().take(4).collect();
+    let short = short.chars().take(5).collect();
     (short, long.to_owned())
 }

@@ -314,7 +314,7 @@ fn legend_ui(ui: &mut Ui, theme: &Theme, view: &mut CalibrationView, map: &Cover
                 painter.rect_filled(rect, 3.0, tone(theme, own));
             });
             ui.label(small(if upto.is_finite() {
-                format!("to {:.0} %", upto * 100.0)
+                format!("to\u{a0}{:.0}\u{a0}%", upto * 100.0)
             } else {
                 "more".to_owned()
             }));
