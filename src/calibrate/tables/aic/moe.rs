@@ -32,12 +32,17 @@ pub(super) fn count(line: &Line<'_>, column: &str) -> Result<usize, String> {
 }
 
 /// What the collector gave the kernel, by engine, version and kernel.
-fn given(line: &Line<'_>, hidden: f64, experts: usize, ranks: usize) -> Given {
+fn given(line: &Line<'_>, hidden: f64, experts: usize, ranks: usize, skewed: bool) -> Given {
     let (engine, kernel) = (line.text("engine"), line.text("kernel_source"));
     let old = matches!(line.text("backend_version"), "0.5.9" | "0.5.10");
     // One rank of one needs no ids of others.
-    if engine == "sglang" && old && ranks > 1 && kernel.contains("marlin") {
-        return Given::Clamped;
+    if engine == "sglang" && old && ranks > 1 {
+        if kernel.contains("marlin") {
+            return Given::Clamped;
+        }
+        if skewed && kernel.contains("triton") {
+            return Given::Spread;
+        }
     }
     // TensorRT-LLM's low-latency kernels are run with DeepSeek's router, whatever the model; SGLang
     // 0.5.14 runs every model with its own, and DeepSeek-V3's is the one with groups.
@@ -58,12 +63,14 @@ pub(super) fn read(line: &Line<'_>) -> Result<Entry, String> {
         line.positive("moe_tp_size")?,
     );
     let choices = count(line, "topk")?;
+    let law = Law::parse(line.text("distribution"))?;
     let routing = Routing {
-        law: Law::parse(line.text("distribution"))?,
-        given: given(line, hidden, experts, ranks),
+        law,
+        given: given(line, hidden, experts, ranks, law != Law::Balanced),
         tokens: count(line, "num_tokens")?,
         choices,
         experts,
+        slots: None,
         ranks,
     };
     // Nemotron's experts (22 choices, or 2688 wide) have no gate; other engines do not name it.
