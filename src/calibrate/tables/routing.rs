@@ -122,7 +122,13 @@ impl Routing {
             Law::Uniform => 1,
             Law::Power(exponent) => exponent.to_bits(),
         };
-        let sizes = [self.tokens, self.choices, self.experts, self.slots.unwrap_or(0), self.ranks];
+        let sizes = [
+            self.tokens,
+            self.choices,
+            self.experts,
+            self.slots.unwrap_or(0),
+            self.ranks,
+        ];
         let key = (law, self.given, sizes);
         if let Some(known) = LOADS.with_borrow(|loads| loads.get(&key).copied()) {
             return Ok(known);
@@ -151,7 +157,11 @@ impl Routing {
                 (state ^ *part as u64).wrapping_mul(0x0100_0000_01b3)
             });
         let mut random = Random(seed);
-        let walks = if self.given == Given::Grouped { 1024 } else { 1 << 14 };
+        let walks = if self.given == Given::Grouped {
+            1024
+        } else {
+            1 << 14
+        };
         let draws = if self.tokens > walks {
             FEW_DRAWS
         } else {
@@ -186,7 +196,11 @@ impl Routing {
         for expert in &flat {
             counts[*expert] += 1;
         }
-        Choices { counts, flat, order: Vec::new() }
+        Choices {
+            counts,
+            flat,
+            order: Vec::new(),
+        }
     }
 
     fn power(&self, exponent: f64, random: &mut Random) -> Choices {
@@ -288,7 +302,12 @@ impl Routing {
         // By token, how many more such choices than the token before has.
         let mut steps = vec![0_i32; self.tokens + 1];
         if choices.order.is_empty() {
-            for (index, _) in choices.flat.iter().enumerate().filter(|(_, expert)| **expert < local) {
+            for (index, _) in choices
+                .flat
+                .iter()
+                .enumerate()
+                .filter(|(_, expert)| **expert < local)
+            {
                 steps[index % self.tokens] += 1;
                 steps[index % self.tokens + 1] -= 1;
             }
@@ -379,7 +398,9 @@ fn levelled(counts: &[usize], slots: usize, ranks: usize) -> Vec<usize> {
     for _ in counts.len()..slots {
         let busiest = (0..counts.len()).max_by(|a, b| {
             // Count per copy, compared without dividing; the first of equals.
-            (counts[*a] * copies[*b]).cmp(&(counts[*b] * copies[*a])).then_with(|| b.cmp(a))
+            (counts[*a] * copies[*b])
+                .cmp(&(counts[*b] * copies[*a]))
+                .then_with(|| b.cmp(a))
         });
         if let Some(busiest) = busiest {
             copies[busiest] += 1;
@@ -388,13 +409,18 @@ fn levelled(counts: &[usize], slots: usize, ranks: usize) -> Vec<usize> {
     let mut each: Vec<usize> = counts
         .iter()
         .zip(&copies)
-        .flat_map(|(count, copies)| (0..*copies).map(move |copy| count / copies + usize::from(copy < count % copies)))
+        .flat_map(|(count, copies)| {
+            (0..*copies).map(move |copy| count / copies + usize::from(copy < count % copies))
+        })
         .collect();
     each.sort_unstable_by(|a, b| b.cmp(a));
     let room = slots / ranks;
     let mut placed: Vec<(usize, Vec<usize>)> = vec![(0, Vec::new()); ranks];
     for count in each {
-        let least = placed.iter_mut().filter(|own| own.1.len() < room).min_by_key(|own| own.0);
+        let least = placed
+            .iter_mut()
+            .filter(|own| own.1.len() < room)
+            .min_by_key(|own| own.0);
         if let Some(rank) = least {
             rank.0 += count;
             rank.1.push(count);

@@ -78,6 +78,8 @@ pub struct Moe {
     /// The weights may still lie in L2 from the run before: a benchmark that runs one layer again
     /// and again. In a model other layers have evicted them.
     pub resident: bool,
+    /// Its kernels are issued outside a CUDA graph: the host's time shows where the GPU's is less.
+    pub eager: bool,
 }
 
 /// Columns of tiles.
@@ -195,6 +197,13 @@ impl Kernel for Moe {
             0.001,
             3.0,
         ),
+        parameter(
+            "host_us",
+            "host's time of a call outside a CUDA graph",
+            300.0,
+            10.0,
+            5000.0,
+        ),
     ];
     const FEATURES: &'static [&'static str] = &[
         "tokens",
@@ -252,6 +261,7 @@ impl Kernel for Moe {
             token,
             expert,
             choice,
+            host,
         ] = p
         else {
             return Parts::default();
@@ -314,12 +324,17 @@ impl Kernel for Moe {
             / hardware.bandwidth;
         let routing = (expert * self.experts + choice * load.tokens * load.choices) * 1e-9;
         let launch = launch * 1e-6 + routing;
-        Parts {
+        let parts = Parts {
             compute,
             memory: memory + moved,
             link: 0.0,
             launch,
             seconds: seconds + moved + launch,
+        };
+        if self.eager {
+            parts.beside_host(host * 1e-6)
+        } else {
+            parts
         }
     }
 
@@ -397,6 +412,11 @@ impl Kernel for Moe {
             self.local,
         ];
         hash(&numbers.map(f64::to_bits)) ^ u64::from(self.gated)
+    }
+
+    fn host(&self, parameters: &[f64]) -> f64 {
+        let host = parameters.last().copied().unwrap_or(0.0);
+        if self.eager { host * 1e-6 } else { 0.0 }
     }
 
     fn size(&self) -> f64 {
