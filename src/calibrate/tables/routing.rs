@@ -521,3 +521,6 @@ const fn real(count: usize) -> f64 {
 const fn whole(value: f64) -> usize {
     value as usize
 }
+
+#[cfg(test)]
+mod tests;

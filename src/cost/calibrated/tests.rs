@@ -1,5 +1,6 @@
 mod communication;
 mod delta;
+mod moe;
 
 use super::{Forest, Node, Tree};
 
