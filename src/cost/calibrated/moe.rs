@@ -155,11 +155,11 @@ impl Kernel for Moe {
             20.0,
         ),
         parameter(
-            "occupancy",
-            "exponent of the share of SMs busy in the bandwidth reached",
+            "stream_gbs",
+            "weights an SM can take in, GB/s: few tiles do not fill the memory's bandwidth",
+            40.0,
             0.5,
-            0.01,
-            1.0,
+            500.0,
         ),
         parameter(
             "cache",
@@ -254,7 +254,7 @@ impl Kernel for Moe {
             share,
             edge,
             prologue,
-            occupancy,
+            feed,
             cache,
             permute,
             rows,
@@ -292,23 +292,21 @@ impl Kernel for Moe {
             },
         ] {
             let bytes = load.visited * n * k * weight + load.copies * (k * activation + 2.0 * n);
-            let stream = bytes / reached;
+            let read = bytes / reached;
+            let weights = load.visited * n * k * weight;
             let mut best = (f64::INFINITY, 0.0, 0.0);
             for (tiles, high) in load.tiles.iter().zip(TILE_ROWS).skip(1) {
                 for wide in TILE_COLUMNS {
-                    let full = tiles * libm::ceil(n / wide) / hardware.sms;
-                    let waves = libm::ceil(full - 1e-9).max(0.0);
-                    let own =
-                        waves * (2.0 * (high + edge) * (wide + edge) * k / rate + prologue * 1e-6);
-                    let read = if full < 1.0 {
-                        stream / libm::pow(full.max(1e-3), occupancy)
-                    } else {
-                        stream
-                    };
-                    let (a, b) = (own * own, read * read);
-                    let sum = a * a + b * b;
+                    let waves = libm::ceil(tiles * libm::ceil(n / wide) / hardware.sms - 1e-9);
+                    let own = waves.max(0.0)
+                        * (2.0 * (high + edge) * (wide + edge) * k / rate + prologue * 1e-6);
+                    // Each weight is taken in by one SM at least.
+                    let streams = load.visited * (n / wide).max(1.0);
+                    let fed = weights / (streams.min(hardware.sms).max(1.0) * feed * 1e9);
+                    let (a, b, c) = (own * own, read * read, fed * fed);
+                    let sum = a * a + b * b + c * c;
                     if sum < best.0 {
-                        best = (sum, own, read);
+                        best = (sum, own, read.max(fed));
                     }
                 }
             }
@@ -366,8 +364,8 @@ impl Kernel for Moe {
         out.log(self.weights() / 1e6);
         out.log(load.copies * hidden * intermediate / 1e6);
         out.log((up + intermediate) * hidden * self.format.bytes().0 / hardware.l2);
-        out.log(load.tokens / local);
-        out.log(load.tokens * load.choices / experts);
+        out.log(load.tokens / local.max(1.0));
+        out.log(load.tokens * load.choices / experts.max(1.0));
         out.push((load.busiest * load.visited / load.copies.max(1e-3)).min(32.0));
         for (index, rows) in TILE_ROWS.iter().enumerate().take(5) {
             out.push(load.copies / (load.tiles[index] * rows).max(1.0));
@@ -376,7 +374,7 @@ impl Kernel for Moe {
             }
         }
         // The tile that holds what an expert gets on average: several engines choose by it.
-        let mean = load.tokens * load.choices / experts;
+        let mean = load.tokens * load.choices / experts.max(1.0);
         let index = TILE_ROWS
             .iter()
             .take(5)
