@@ -241,7 +241,7 @@ impl Kernel for Moe {
         "up tiles_64",
         "down columns",
         "intermediate mod 128",
-        "intermediate mod 256",
+        "intermediate alignment",
         "hidden mod 256",
     ];
     const SIZES: usize = 5;
@@ -397,7 +397,10 @@ impl Kernel for Moe {
         out.log(load.tiles[3] * libm::ceil(up / 64.0) / hardware.sms);
         out.log(load.visited * libm::ceil(hidden / 128.0));
         out.push(intermediate % 128.0 / 8.0);
-        out.push(intermediate % 256.0 / 8.0);
+        // Powers of two in it: which vector loads and tiles fit.
+        let fits = |power: &&f64| intermediate % **power == 0.0;
+        let powers = [2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
+        out.push(powers.iter().take_while(fits).count() as f64);
         out.push(hidden % 256.0 / 8.0);
     }
 
