@@ -13,10 +13,10 @@ use std::collections::BTreeMap;
 
 /// Draws of a skewed law.
 const DRAWS: u64 = 16;
-/// Of rows that walk every token.
+/// Of rows with many tokens.
 const FEW_DRAWS: u64 = 6;
 /// Most experts, choices and tokens of a row.
-const MOST: (usize, usize, usize) = (4096, 64, 1 << 18);
+const MOST: (usize, usize, usize) = (4096, 64, 1 << 20);
 /// Most loads remembered.
 const REMEMBERED: usize = 40_000;
 
@@ -61,9 +61,14 @@ impl Law {
 pub(super) enum Given {
     /// All tokens; it leaves out other ranks' experts itself.
     All,
-    /// Only tokens with a choice on this rank; their choices elsewhere all became this rank's first
-    /// expert (SGLang's collector before 0.5.14 clamps the ids).
+    /// Only tokens with a choice on this rank, after a dispatch.
+    Own,
+    /// As [`Self::Own`], but choices elsewhere all became this rank's first expert (SGLang's
+    /// collector before 0.5.14 clamps the ids for Marlin).
     Clamped,
+    /// As [`Self::Own`], but tokens chose all their experts on this rank (the same collector for
+    /// Triton kernels).
+    Spread,
     /// All tokens, after DeepSeek's limit to the best four of eight groups of experts; ties go to
     /// the first.
     Grouped,
@@ -77,10 +82,13 @@ pub(super) struct Routing {
     pub(super) tokens: usize,
     pub(super) choices: usize,
     pub(super) experts: usize,
+    /// Places for experts: as many as experts, or more, of which a load balancer gives the busiest
+    /// several and spreads all so that ranks are even.
+    pub(super) slots: Option<usize>,
     pub(super) ranks: usize,
 }
 
-type Key = (u64, Given, usize, usize, usize, usize);
+type Key = (u64, Given, [usize; 5]);
 
 thread_local! {
     static LOADS: std::cell::RefCell<BTreeMap<Key, Load>> = const { std::cell::RefCell::new(BTreeMap::new()) };
@@ -102,22 +110,26 @@ impl Routing {
         if self.choices > self.experts {
             return Err("topk is more than num_experts".to_owned());
         }
-        if self.ranks == 0 || !self.experts.is_multiple_of(self.ranks) {
-            return Err("num_experts does not divide by moe_ep_size".to_owned());
+        let places = self.slots.unwrap_or(self.experts);
+        if places < self.experts || places > experts {
+            return Err(format!("num_slots is not in num_experts … {experts}"));
+        }
+        if self.ranks == 0 || !places.is_multiple_of(self.ranks) {
+            return Err("experts do not divide by moe_ep_size".to_owned());
         }
         let law = match self.law {
             Law::Balanced => 0,
             Law::Uniform => 1,
             Law::Power(exponent) => exponent.to_bits(),
         };
-        let key = (
-            law,
-            self.given,
+        let sizes = [
             self.tokens,
             self.choices,
             self.experts,
+            self.slots.unwrap_or(0),
             self.ranks,
-        );
+        ];
+        let key = (law, self.given, sizes);
         if let Some(known) = LOADS.with_borrow(|loads| loads.get(&key).copied()) {
             return Ok(known);
         }
@@ -132,7 +144,7 @@ impl Routing {
 
     fn drawn(&self, law: u64) -> Load {
         let (tokens, choices) = (real(self.tokens), real(self.choices));
-        let local = self.experts / self.ranks;
+        let local = self.slots.unwrap_or(self.experts) / self.ranks;
         if self.law == Law::Uniform && self.given == Given::All {
             return Load::uniform(tokens, choices, real(self.experts), real(local));
         }
@@ -145,7 +157,12 @@ impl Routing {
                 (state ^ *part as u64).wrapping_mul(0x0100_0000_01b3)
             });
         let mut random = Random(seed);
-        let draws = if self.given == Given::Grouped && self.tokens > 1024 {
+        let walks = if self.given == Given::Grouped {
+            1024
+        } else {
+            1 << 14
+        };
+        let draws = if self.tokens > walks {
             FEW_DRAWS
         } else {
             DRAWS
@@ -179,7 +196,11 @@ impl Routing {
         for expert in &flat {
             counts[*expert] += 1;
         }
-        Choices { counts, flat }
+        Choices {
+            counts,
+            flat,
+            order: Vec::new(),
+        }
     }
 
     fn power(&self, exponent: f64, random: &mut Random) -> Choices {
@@ -216,6 +237,10 @@ impl Routing {
                 lower(own, share(now - wanted));
             }
         }
+        let (mut counts, local) = match self.slots {
+            Some(slots) => (levelled(&counts, slots, self.ranks), slots / self.ranks),
+            None => (counts, local),
+        };
         let sums = counts
             .chunks_exact(local)
             .map(|own| own.iter().sum::<usize>());
@@ -230,17 +255,19 @@ impl Routing {
             counts.swap(index, busiest * local + index);
         }
         // Experts by falling count fill the choices one after another.
-        let mut order: Vec<usize> = (0..self.experts).collect();
+        let mut order: Vec<usize> = (0..counts.len()).collect();
         order.sort_by_key(|expert| std::cmp::Reverse(counts[*expert]));
-        let flat = if self.given == Given::All {
-            Vec::new()
+        let flat = if self.given == Given::Grouped {
+            let fill = |expert: &usize| std::iter::repeat_n(*expert, counts[*expert]);
+            order.iter().flat_map(fill).collect()
         } else {
-            order
-                .iter()
-                .flat_map(|expert| std::iter::repeat_n(*expert, counts[*expert]))
-                .collect()
+            Vec::new()
         };
-        Choices { counts, flat }
+        Choices {
+            counts,
+            flat,
+            order,
+        }
     }
 
     /// What of the choices falls on the first `local` experts.
@@ -253,22 +280,59 @@ impl Routing {
         match self.given {
             Given::All => of(self.tokens, own),
             Given::Grouped => of(self.tokens, &self.grouped(&choices.flat)[..local]),
-            Given::Clamped => {
-                let mut here = vec![false; self.tokens];
-                for (index, expert) in choices.flat.iter().enumerate() {
-                    if *expert < local {
-                        here[index % self.tokens] = true;
-                    }
-                }
-                let tokens = here.iter().filter(|own| **own).count();
+            Given::Own => of(self.here(choices, local), own),
+            Given::Clamped | Given::Spread => {
+                let tokens = self.here(choices, local);
                 let over = (tokens * self.choices).saturating_sub(own.iter().sum());
                 let mut counts = own.to_vec();
-                if let Some(first) = counts.first_mut() {
-                    *first += over;
+                for (index, count) in counts.iter_mut().enumerate() {
+                    *count += match self.given {
+                        Given::Spread => over / local + usize::from(index < over % local),
+                        _ if index == 0 => over,
+                        _ => 0,
+                    };
                 }
                 of(tokens, &counts)
             }
         }
+    }
+
+    /// How many tokens have a choice among the first `local` experts.
+    fn here(&self, choices: &Choices, local: usize) -> usize {
+        // By token, how many more such choices than the token before has.
+        let mut steps = vec![0_i32; self.tokens + 1];
+        if choices.order.is_empty() {
+            for (index, _) in choices
+                .flat
+                .iter()
+                .enumerate()
+                .filter(|(_, expert)| **expert < local)
+            {
+                steps[index % self.tokens] += 1;
+                steps[index % self.tokens + 1] -= 1;
+            }
+        }
+        let mut start = 0;
+        for expert in &choices.order {
+            let count = choices.counts[*expert];
+            let (from, to) = (start % self.tokens, start % self.tokens + count);
+            start += count;
+            if *expert >= local || count == 0 {
+                continue;
+            }
+            steps[from] += 1;
+            steps[to.min(self.tokens)] -= 1;
+            if to > self.tokens {
+                steps[0] += 1;
+                steps[(to - self.tokens).min(self.tokens)] -= 1;
+            }
+        }
+        let mut here = 0;
+        let with = steps[..self.tokens].iter().filter(|step| {
+            here += **step;
+            here > 0
+        });
+        with.count()
     }
 
     /// Counts after the limit to four of eight groups.
@@ -322,6 +386,47 @@ struct Choices {
     counts: Vec<usize>,
     /// First choices of all tokens, then second ones, …; empty where nobody asks.
     flat: Vec<usize>,
+    /// Or: experts in the order in which they fill the choices; empty where `flat` says it.
+    order: Vec<usize>,
+}
+
+/// What a load balancer makes of counts per expert: counts per slot, rank by rank. The busiest
+/// expert per copy gets the next spare slot; slots go, busiest first, to the least busy rank with
+/// room (TensorRT-LLM's and DeepSeek's EPLB).
+fn levelled(counts: &[usize], slots: usize, ranks: usize) -> Vec<usize> {
+    let mut copies = vec![1_usize; counts.len()];
+    for _ in counts.len()..slots {
+        let busiest = (0..counts.len()).max_by(|a, b| {
+            // Count per copy, compared without dividing; the first of equals.
+            (counts[*a] * copies[*b])
+                .cmp(&(counts[*b] * copies[*a]))
+                .then_with(|| b.cmp(a))
+        });
+        if let Some(busiest) = busiest {
+            copies[busiest] += 1;
+        }
+    }
+    let mut each: Vec<usize> = counts
+        .iter()
+        .zip(&copies)
+        .flat_map(|(count, copies)| {
+            (0..*copies).map(move |copy| count / copies + usize::from(copy < count % copies))
+        })
+        .collect();
+    each.sort_unstable_by(|a, b| b.cmp(a));
+    let room = slots / ranks;
+    let mut placed: Vec<(usize, Vec<usize>)> = vec![(0, Vec::new()); ranks];
+    for count in each {
+        let least = placed
+            .iter_mut()
+            .filter(|own| own.1.len() < room)
+            .min_by_key(|own| own.0);
+        if let Some(rank) = least {
+            rank.0 += count;
+            rank.1.push(count);
+        }
+    }
+    placed.into_iter().flat_map(|own| own.1).collect()
 }
 
 /// Adds to the least, one by one, none above `most`.
@@ -416,3 +521,6 @@ const fn real(count: usize) -> f64 {
 const fn whole(value: f64) -> usize {
     value as usize
 }
+
+#[cfg(test)]
+mod tests;

@@ -58,6 +58,7 @@ pub(super) fn asked(operator: &Operator) -> Option<(Shape, &'static [&'static st
                 gated: matrices > 2.5,
                 format,
                 resident: false,
+                eager: false,
             };
             Some((Shape::Moe(shape), words))
         }

@@ -78,6 +78,8 @@ pub struct Moe {
     /// The weights may still lie in L2 from the run before: a benchmark that runs one layer again
     /// and again. In a model other layers have evicted them.
     pub resident: bool,
+    /// Its kernels are issued outside a CUDA graph: the host's time shows where the GPU's is less.
+    pub eager: bool,
 }
 
 /// Columns of tiles.
@@ -153,11 +155,11 @@ impl Kernel for Moe {
             20.0,
         ),
         parameter(
-            "occupancy",
-            "exponent of the share of SMs busy in the bandwidth reached",
+            "stream_gbs",
+            "weights an SM can take in, GB/s: few tiles do not fill the memory's bandwidth",
+            40.0,
             0.5,
-            0.01,
-            1.0,
+            500.0,
         ),
         parameter(
             "cache",
@@ -194,6 +196,13 @@ impl Kernel for Moe {
             0.05,
             0.001,
             3.0,
+        ),
+        parameter(
+            "host_us",
+            "host's time of a call outside a CUDA graph",
+            300.0,
+            10.0,
+            5000.0,
         ),
     ];
     const FEATURES: &'static [&'static str] = &[
@@ -232,7 +241,7 @@ impl Kernel for Moe {
         "up tiles_64",
         "down columns",
         "intermediate mod 128",
-        "intermediate mod 256",
+        "intermediate alignment",
         "hidden mod 256",
     ];
     const SIZES: usize = 5;
@@ -245,13 +254,14 @@ impl Kernel for Moe {
             share,
             edge,
             prologue,
-            occupancy,
+            feed,
             cache,
             permute,
             rows,
             token,
             expert,
             choice,
+            host,
         ] = p
         else {
             return Parts::default();
@@ -282,23 +292,21 @@ impl Kernel for Moe {
             },
         ] {
             let bytes = load.visited * n * k * weight + load.copies * (k * activation + 2.0 * n);
-            let stream = bytes / reached;
+            let read = bytes / reached;
+            let weights = load.visited * n * k * weight;
             let mut best = (f64::INFINITY, 0.0, 0.0);
             for (tiles, high) in load.tiles.iter().zip(TILE_ROWS).skip(1) {
                 for wide in TILE_COLUMNS {
-                    let full = tiles * libm::ceil(n / wide) / hardware.sms;
-                    let waves = libm::ceil(full - 1e-9).max(0.0);
-                    let own =
-                        waves * (2.0 * (high + edge) * (wide + edge) * k / rate + prologue * 1e-6);
-                    let read = if full < 1.0 {
-                        stream / libm::pow(full.max(1e-3), occupancy)
-                    } else {
-                        stream
-                    };
-                    let (a, b) = (own * own, read * read);
-                    let sum = a * a + b * b;
+                    let waves = libm::ceil(tiles * libm::ceil(n / wide) / hardware.sms - 1e-9);
+                    let own = waves.max(0.0)
+                        * (2.0 * (high + edge) * (wide + edge) * k / rate + prologue * 1e-6);
+                    // Each weight is taken in by one SM at least.
+                    let streams = load.visited * (n / wide).max(1.0);
+                    let fed = weights / (streams.min(hardware.sms).max(1.0) * feed * 1e9);
+                    let (a, b, c) = (own * own, read * read, fed * fed);
+                    let sum = a * a + b * b + c * c;
                     if sum < best.0 {
-                        best = (sum, own, read);
+                        best = (sum, own, read.max(fed));
                     }
                 }
             }
@@ -314,12 +322,17 @@ impl Kernel for Moe {
             / hardware.bandwidth;
         let routing = (expert * self.experts + choice * load.tokens * load.choices) * 1e-9;
         let launch = launch * 1e-6 + routing;
-        Parts {
+        let parts = Parts {
             compute,
             memory: memory + moved,
             link: 0.0,
             launch,
             seconds: seconds + moved + launch,
+        };
+        if self.eager {
+            parts.beside_host(host * 1e-6)
+        } else {
+            parts
         }
     }
 
@@ -351,8 +364,8 @@ impl Kernel for Moe {
         out.log(self.weights() / 1e6);
         out.log(load.copies * hidden * intermediate / 1e6);
         out.log((up + intermediate) * hidden * self.format.bytes().0 / hardware.l2);
-        out.log(load.tokens / local);
-        out.log(load.tokens * load.choices / experts);
+        out.log(load.tokens / local.max(1.0));
+        out.log(load.tokens * load.choices / experts.max(1.0));
         out.push((load.busiest * load.visited / load.copies.max(1e-3)).min(32.0));
         for (index, rows) in TILE_ROWS.iter().enumerate().take(5) {
             out.push(load.copies / (load.tiles[index] * rows).max(1.0));
@@ -361,7 +374,7 @@ impl Kernel for Moe {
             }
         }
         // The tile that holds what an expert gets on average: several engines choose by it.
-        let mean = load.tokens * load.choices / experts;
+        let mean = load.tokens * load.choices / experts.max(1.0);
         let index = TILE_ROWS
             .iter()
             .take(5)
@@ -384,7 +397,10 @@ impl Kernel for Moe {
         out.log(load.tiles[3] * libm::ceil(up / 64.0) / hardware.sms);
         out.log(load.visited * libm::ceil(hidden / 128.0));
         out.push(intermediate % 128.0 / 8.0);
-        out.push(intermediate % 256.0 / 8.0);
+        // Powers of two in it: which vector loads and tiles fit.
+        let fits = |power: &&f64| intermediate % **power == 0.0;
+        let powers = [2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
+        out.push(powers.iter().take_while(fits).count() as f64);
         out.push(hidden % 256.0 / 8.0);
     }
 
@@ -397,6 +413,11 @@ impl Kernel for Moe {
             self.local,
         ];
         hash(&numbers.map(f64::to_bits)) ^ u64::from(self.gated)
+    }
+
+    fn host(&self, parameters: &[f64]) -> f64 {
+        let host = parameters.last().copied().unwrap_or(0.0);
+        if self.eager { host * 1e-6 } else { 0.0 }
     }
 
     fn size(&self) -> f64 {

@@ -1,6 +1,7 @@
 mod communication;
 mod delta;
 mod products;
+mod moe;
 
 use super::{Forest, Node, Tree};
 

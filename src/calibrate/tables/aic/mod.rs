@@ -63,6 +63,9 @@ const SOURCES: &[Source] = &[
     Source { operator: "wideep_generation_mla", read: decode::wideep_mla },
     Source { operator: "dsa_generation_module", read: decode::dsa_module },
     Source { operator: "moe", read: moe::read },
+    Source { operator: "wideep_context_moe", read: moe::dispatched_context },
+    Source { operator: "wideep_generation_moe", read: moe::dispatched_generation },
+    Source { operator: "wideep_moe", read: moe::wide },
 ];
 
 /// Names others give GPUs, and ours.

@@ -29,6 +29,7 @@ pub(super) fn read(line: &Line<'_>, out: &mut Vec<Timed>) -> Result<(), String> 
         gated: !line.text("use_gated").eq_ignore_ascii_case("false"),
         format: MoeFormat::Bf16,
         resident: true,
+        eager: false,
     });
     out.push(Timed {
         shape,
