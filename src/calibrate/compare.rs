@@ -167,7 +167,7 @@ fn predict(
         kernel: &id.kernel,
     };
     let found = catalog.gpu(&id.gpu).and_then(|gpu| {
-        let kin = relatives(gpu, catalog);
+        let kin = relatives(gpu, id.family, catalog);
         Some((Hardware::of(gpu), calibrations.find(&wanted, &kin)?))
     });
     if let Some((hardware, (surface, near))) = found {

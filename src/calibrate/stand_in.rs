@@ -83,7 +83,7 @@ fn ask(table: &Table, all: &Calibrations, catalog: &Catalog) -> Vec<(GpuId, Matc
     let engine = all.on(&id.gpu, &wanted, |own| own.id.engine != id.engine);
     // Another engine's kernels on another GPU tell nothing of either.
     let same = |own: &Surface| own.id.engine == id.engine;
-    let relative = relatives(gpu, catalog)
+    let relative = relatives(gpu, id.family, catalog)
         .into_iter()
         .find_map(|kin| all.on(&kin, &wanted, same));
     let hardware = Hardware::of(gpu);

@@ -175,7 +175,9 @@ fn a_gpu_never_measured_is_priced_by_its_relative_and_says_so() {
         version: "0.11.0",
         kernel: "",
     };
-    let (surface, near) = all.find(&wanted, &relatives(h800, &catalog)).unwrap();
+    let (surface, near) = all
+        .find(&wanted, &relatives(h800, wanted.family, &catalog))
+        .unwrap();
     assert_eq!(
         (surface.id.gpu.as_str(), near),
         ("h100-sxm", Match::Relative)
@@ -196,7 +198,10 @@ fn a_gpu_never_measured_is_priced_by_its_relative_and_says_so() {
         gpu: &amd.id,
         ..wanted
     };
-    assert!(all.find(&wanted, &relatives(amd, &catalog)).is_none());
+    assert!(
+        all.find(&wanted, &relatives(amd, wanted.family, &catalog))
+            .is_none()
+    );
 }
 
 #[test]

@@ -72,7 +72,7 @@ pub fn validate(
             kernel: &id.kernel,
         };
         let found = catalog.gpu(&id.gpu).and_then(|gpu| {
-            let kin = relatives(gpu, catalog);
+            let kin = relatives(gpu, id.family, catalog);
             Some((Hardware::of(gpu), calibrations.find(&wanted, &kin)?))
         });
         let Some((hardware, (surface, near))) = found else {

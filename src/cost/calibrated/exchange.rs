@@ -198,6 +198,7 @@ impl Kernel for Exchange {
     const FEATURES: &'static [&'static str] =
         &["bytes", "ranks", "bytes per rank", "bytes × ranks", "value"];
     const SIZES: usize = 2;
+    const BETWEEN_GPUS: bool = true;
     const ROWS_PER_ANSWER: usize = 1;
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
@@ -348,6 +349,7 @@ impl Kernel for EngineAllReduce {
     const FEATURES: &'static [&'static str] =
         &["bytes", "ranks", "bytes per rank", "bytes × ranks", "eager"];
     const SIZES: usize = 2;
+    const BETWEEN_GPUS: bool = true;
     const ROWS_PER_ANSWER: usize = 1;
 
     fn run_by(self, _: &str, kernel: &str) -> Self {

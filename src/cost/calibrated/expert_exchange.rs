@@ -187,6 +187,7 @@ impl Kernel for Deepep {
         "bytes per SM",
     ];
     const SIZES: usize = 3;
+    const BETWEEN_GPUS: bool = true;
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
         let &[
@@ -342,6 +343,7 @@ impl Kernel for DeepepLowLatency {
         "bytes",
     ];
     const SIZES: usize = 3;
+    const BETWEEN_GPUS: bool = true;
     const ROWS_PER_ANSWER: usize = 1;
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
@@ -470,6 +472,7 @@ impl Kernel for NvlinkExchange {
     ];
     const FEATURES: &'static [&'static str] = &["tokens", "copies", "bytes"];
     const SIZES: usize = 1;
+    const BETWEEN_GPUS: bool = true;
     const ROWS_PER_ANSWER: usize = 1;
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {

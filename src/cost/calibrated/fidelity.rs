@@ -121,7 +121,6 @@ pub struct Explained {
 
 impl CalibratedOn {
     fn of(calibrations: &Calibrations, catalog: &Catalog, gpu: &Gpu, engine: &Engine) -> Self {
-        let kin = relatives(gpu, catalog);
         let mut chosen = Vec::new();
         for (family, precision) in calibrations.kinds() {
             // A library of its own has versions of its own: the newest.
@@ -137,6 +136,7 @@ impl CalibratedOn {
                 version,
                 kernel: "",
             };
+            let kin = relatives(gpu, family, catalog);
             if let Some((surface, near)) = calibrations.find(&wanted, &kin) {
                 let band = calibrations.band(surface, near);
                 chosen.push((

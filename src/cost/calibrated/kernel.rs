@@ -136,6 +136,9 @@ pub trait Kernel {
     /// Fewest rows to an answer; 1: timings that repeat to a percent, of which every row counts.
     const ROWS_PER_ANSWER: usize = 8;
 
+    /// Whether its time is that of the links between GPUs.
+    const BETWEEN_GPUS: bool = false;
+
     /// The shape as a kernel of an engine runs it, by its name in the tables: what is known about
     /// that kernel and is no number of the model.
     #[must_use]

@@ -3,15 +3,24 @@
 //! Kernels are written for an architecture, so kin of the same one come first, then those of the
 //! same maker; among them the nearest in SMs, bandwidth and peak. Another maker's kernels are other
 //! kernels: nothing stands in for those, and roofline prices them.
+//!
+//! What happens between GPUs needs GPUs joined alike. On PCIe it is the host's doing (a switch, peer
+//! to peer or not: four L40S of one measured server pass 5 GB/s), so nothing stands in there.
 
-use crate::catalog::{Catalog, Gpu, GpuId};
+use super::shape::Family;
+use crate::catalog::{Catalog, Gpu, GpuId, ScaleUpKind};
 
-/// GPUs of the same maker, nearest first, without the GPU itself.
+/// GPUs of the same maker whose kernels of a family may stand in, nearest first, without the GPU
+/// itself.
 #[must_use]
-pub fn relatives(gpu: &Gpu, catalog: &Catalog) -> Vec<GpuId> {
+pub fn relatives(gpu: &Gpu, family: Family, catalog: &Catalog) -> Vec<GpuId> {
+    let joined_alike = |own: &Gpu| {
+        !family.between_gpus()
+            || own.scale_up_kind == gpu.scale_up_kind && gpu.scale_up_kind != ScaleUpKind::Pcie
+    };
     let mut kin: Vec<(f64, &GpuId)> = catalog
         .gpus()
-        .filter(|own| own.vendor == gpu.vendor && own.id != gpu.id)
+        .filter(|own| own.vendor == gpu.vendor && own.id != gpu.id && joined_alike(own))
         .map(|own| (distance(gpu, own), &own.id))
         .collect();
     kin.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(b.1)));

@@ -56,6 +56,12 @@ macro_rules! families {
                 match self { $(Self::$family => <$shape as Kernel>::ANSWERS,)* }
             }
 
+            /// Whether its time is that of the links between GPUs.
+            #[must_use]
+            pub const fn between_gpus(self) -> bool {
+                match self { $(Self::$family => <$shape as Kernel>::BETWEEN_GPUS,)* }
+            }
+
             /// Fewest rows to an answer.
             #[must_use]
             pub const fn rows_per_answer(self) -> usize {

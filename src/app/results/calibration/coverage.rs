@@ -284,7 +284,7 @@ pub(super) fn standing_in<'a>(
     gpu: &GpuId,
     engine: &str,
 ) -> Vec<(&'a Arc<Surface>, Match)> {
-    let Some(kin) = catalog.gpu(gpu).map(|own| relatives(own, catalog)) else {
+    let Some(kin) = catalog.gpu(gpu).map(|own| relatives(own, family, catalog)) else {
         return Vec::new();
     };
     calibrations

@@ -101,14 +101,21 @@ fn microseconds(line: &Line<'_>, column: &str) -> Result<f64, String> {
     Ok(line.positive(column)? * 1e-6)
 }
 
-/// What DeepEP sends, FP8 there and BF16 back, and over which network.
+/// What DeepEP sends, FP8 there and BF16 back. Inside a domain and over RDMA other kernels do it
+/// (its `intranode.cu` and `internode.cu`).
 fn precision(way: Way, nodes: f64) -> String {
     let format = match way {
         Way::Dispatch => "fp8",
         Way::Combine => "bfloat16",
     };
-    let crowded = if nodes > UNCROWDED { " crowded" } else { "" };
-    format!("{format} {}{crowded}", way.word())
+    let network = if nodes > UNCROWDED {
+        " rdma crowded"
+    } else if nodes > 1.0 {
+        " rdma"
+    } else {
+        ""
+    };
+    format!("{format} {}{network}", way.word())
 }
 
 fn deepep(line: &Line<'_>, way: Way) -> Result<Entry, String> {

@@ -2,8 +2,8 @@
 
 use crate::catalog::Catalog;
 use crate::cost::calibrated::{
-    Collective, Deepep, DeepepLowLatency, EngineAllReduce, Exchange, Hardware, Kernel,
-    NvlinkExchange, Parameter, Way, distinct,
+    Collective, Deepep, DeepepLowLatency, EngineAllReduce, Exchange, Family, Hardware, Kernel,
+    NvlinkExchange, Parameter, Way, distinct, relatives,
 };
 use proptest::prelude::*;
 
@@ -160,6 +160,26 @@ proptest! {
         prop_assert!(reached >= 1.0 - 1e-9);
         prop_assert!(distinct(topk + 0.5, experts, ranks) >= reached - 1e-12);
     }
+}
+
+#[test]
+fn what_happens_on_a_hosts_pcie_is_lent_to_nobody() {
+    let catalog = Catalog::embedded().unwrap();
+    let of = |id: &str, family| {
+        let own = catalog.gpu(&id.parse().unwrap()).unwrap();
+        relatives(own, family, &catalog)
+    };
+    for family in [Family::Nccl, Family::CustomAllreduce, Family::DeepepNormal] {
+        assert_eq!(of("l20", family), Vec::new());
+        assert!(
+            of("a100-80-sxm", family)
+                .iter()
+                .all(|own| own.as_str() != "l40s")
+        );
+        assert_eq!(of("gb300", family)[0].as_str(), "gb200");
+        assert_eq!(of("h800-sxm", family)[0].as_str(), "h100-sxm");
+    }
+    assert_eq!(of("l20", Family::Gemm)[0].as_str(), "l40s");
 }
 
 #[test]
