@@ -96,6 +96,8 @@ fn core(line: &Line<'_>, widths: MlaWidths, context: f64) -> Result<MlaDecode, S
         widths,
         kv_bytes: cache(line)?,
         hot: true,
+        eager: false,
+        tensor_memory: true,
     })
 }
 

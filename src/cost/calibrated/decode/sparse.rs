@@ -67,16 +67,10 @@ impl DsaDecodeBlock {
 
 impl Kernel for DsaDecodeBlock {
     const PARAMETERS: &'static [Parameter] =
-        &with::<9, 14, 23>(with::<4, 5, 9>(INDEXER, AROUND), CORE);
+        &with::<9, 16, 25>(with::<4, 5, 9>(INDEXER, AROUND), CORE);
     const FEATURES: &'static [&'static str] = &[
         "sequences",
-        "context",
-        "contexts",
-        "heads",
-        "items",
-        "queries",
-        "tiles",
-        "fill",
+        "context", "contexts", "rows", "items", "tiles", "fill",
         "attended",
         "chooses",
         "model",
