@@ -98,7 +98,10 @@ impl Kernel for MlaDecodeBlock {
     const ROWS_PER_ANSWER: usize = 4;
 
     fn run_by(self, engine: &str, kernel: &str) -> Self {
-        Self { core: self.core.run_by(engine, kernel), ..self }
+        Self {
+            core: self.core.run_by(engine, kernel),
+            ..self
+        }
     }
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {

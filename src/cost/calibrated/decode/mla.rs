@@ -74,9 +74,24 @@ pub(super) const CORE: [Parameter; 16] = [
         low: 0.25,
         high: 8.0,
     },
-    us("item_us", "an SM's time to start and end an item", 4.0, 80.0),
-    us("tile_us", "an SM's time for the latents of 128 tokens", 0.4, 40.0),
-    us("chain_us", "time of such a tile in one item's chain", 0.35, 40.0),
+    us(
+        "item_us",
+        "an SM's time to start and end an item",
+        4.0,
+        80.0,
+    ),
+    us(
+        "tile_us",
+        "an SM's time for the latents of 128 tokens",
+        0.4,
+        40.0,
+    ),
+    us(
+        "chain_us",
+        "time of such a tile in one item's chain",
+        0.35,
+        40.0,
+    ),
     us("combine_us", "combining splits", 5.0, 40.0),
     Parameter {
         name: "l2_rate",
@@ -165,7 +180,11 @@ impl MlaDecode {
         // of the former read the latents, 1.45 times the time of 16 and more than that of 64 heads in
         // every engine's tables of B200 and GB200, at any length.
         let blackwell = self.tensor_memory && hardware.fp4 > hardware.fp8;
-        let two = if blackwell && self.heads > 16.0 && self.heads <= 32.0 { again } else { 0.0 };
+        let two = if blackwell && self.heads > 16.0 && self.heads <= 32.0 {
+            again
+        } else {
+            0.0
+        };
         let bytes = self.elements() * self.kv_bytes;
         let found = if self.hot {
             found_in_l2(bytes, hardware, l2_share)
@@ -173,8 +192,8 @@ impl MlaDecode {
             0.0
         };
         let carried = self.sequences * self.heads * (2.0 * latent + rope) * 2.0 * queries;
-        let memory =
-            (bytes * (1.0 + two) * (1.0 - found + found / l2_rate) + carried) / (hardware.bandwidth * bandwidth);
+        let memory = (bytes * (1.0 + two) * (1.0 - found + found / l2_rate) + carried)
+            / (hardware.bandwidth * bandwidth);
         // A tensor core's least rows are 16; fewer heads than an item's share it.
         let full = if blackwell {
             128.0
@@ -205,7 +224,13 @@ impl MlaDecode {
     }
 
     pub(super) const FEATURES: [&str; 7] = [
-        "sequences", "tokens", "elements", "rows", "items", "tiles", "fill",
+        "sequences",
+        "tokens",
+        "elements",
+        "rows",
+        "items",
+        "tiles",
+        "fill",
     ];
 
     pub(super) fn core_features(&self, hardware: &Hardware, out: &mut Features) {
@@ -253,7 +278,11 @@ impl Kernel for MlaDecode {
         // Its rows on an A100 have a floor of a third of a millisecond, whatever the size.
         let eager = engine == "vllm" && kernel == "vllm_triton_mla";
         let tensor_memory = !kernel.to_ascii_lowercase().contains("triton");
-        Self { eager, tensor_memory, ..self }
+        Self {
+            eager,
+            tensor_memory,
+            ..self
+        }
     }
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
@@ -272,7 +301,11 @@ impl Kernel for MlaDecode {
             launch,
             seconds: seconds + launch,
         };
-        if self.eager { parts.beside_host(host * 1e-6) } else { parts }
+        if self.eager {
+            parts.beside_host(host * 1e-6)
+        } else {
+            parts
+        }
     }
 
     fn features(&self, hardware: &Hardware, out: &mut Features) {
@@ -288,7 +321,11 @@ impl Kernel for MlaDecode {
     }
 
     fn host(&self, parameters: &[f64]) -> f64 {
-        if self.eager { parameters.get(1).map_or(0.0, |host| host * 1e-6) } else { 0.0 }
+        if self.eager {
+            parameters.get(1).map_or(0.0, |host| host * 1e-6)
+        } else {
+            0.0
+        }
     }
 }
 

@@ -70,7 +70,12 @@ impl Kernel for DsaDecodeBlock {
         &with::<9, 16, 25>(with::<4, 5, 9>(INDEXER, AROUND), CORE);
     const FEATURES: &'static [&'static str] = &[
         "sequences",
-        "context", "contexts", "rows", "items", "tiles", "fill",
+        "context",
+        "contexts",
+        "rows",
+        "items",
+        "tiles",
+        "fill",
         "attended",
         "chooses",
         "model",
