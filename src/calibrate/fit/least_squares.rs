@@ -6,6 +6,9 @@ use crate::cost::calibrated::{Hardware, Parameter};
 
 /// Below this log ratio errors count squared.
 const DELTA: f64 = 0.05;
+/// What a parameter a factor of e from its family's start costs, in log ratio of every row: so
+/// little that rows decide whatever they can, enough that one they say nothing of stays plausible.
+const PULL: f64 = 1e-3;
 /// Steps of the final descent.
 const STEPS: usize = 25;
 /// Steps of each start's trial, and the rows it looks at.
@@ -102,7 +105,14 @@ fn descend(samples: &[&Sample], hardware: &Hardware, start: u64, steps: usize) -
     let count = at.len();
     let (mut now, mut moved) = (Vec::new(), Vec::new());
     residuals(samples, hardware, &at, &mut now);
-    let mut least = loss(&now);
+    let home = start_at(family, 0);
+    #[expect(clippy::cast_precision_loss, reason = "a few thousand")]
+    let pull = PULL * samples.len() as f64;
+    let astray = |at: &[f64]| -> f64 {
+        let squares = at.iter().zip(&home).map(|(x, own)| (x - own) * (x - own));
+        0.5 * pull * squares.sum::<f64>()
+    };
+    let mut least = loss(&now) + astray(&at);
     let mut damping = 1e-2;
     let mut jacobian = vec![vec![0.0; now.len()]; count];
     for _ in 0..steps {
@@ -144,6 +154,8 @@ fn descend(samples: &[&Sample], hardware: &Hardware, start: u64, steps: usize) -
                 .zip(&weights)
                 .map(|((a, r), w)| -a * r * w)
                 .sum();
+            normal[i][i] += pull;
+            slope[i] += pull * (home[i] - at[i]);
         }
         let before = least;
         for _ in 0..6 {
@@ -160,7 +172,7 @@ fn descend(samples: &[&Sample], hardware: &Hardware, start: u64, steps: usize) -
                 })
                 .collect();
             residuals(samples, hardware, &trial, &mut moved);
-            let tried = loss(&moved);
+            let tried = loss(&moved) + astray(&trial);
             if tried < least {
                 (at, least) = (trial, tried);
                 std::mem::swap(&mut now, &mut moved);

@@ -257,6 +257,7 @@ fn decode(operator: &Operator) -> Option<(Shape, &'static [&'static str])> {
         v_dim,
         window,
         past_window: near * near * near * near,
+        context: entries,
         kv_bytes,
         // Which kernel runs it says whether it packs.
         packing: Packing::Groups,

@@ -75,6 +75,7 @@ pub(super) fn attention(line: &Line<'_>) -> Result<Entry, String> {
         v_dim: dim,
         window,
         past_window: if attended < context { 1.0 } else { 0.0 },
+        context: sequences * context,
         kv_bytes: cache(line)?,
         packing: Packing::Groups,
         hot: true,
@@ -96,6 +97,8 @@ fn core(line: &Line<'_>, widths: MlaWidths, context: f64) -> Result<MlaDecode, S
         widths,
         kv_bytes: cache(line)?,
         hot: true,
+        eager: false,
+        tensor_memory: true,
     })
 }
 

@@ -63,6 +63,7 @@ pub(super) fn read(line: &Line<'_>, out: &mut Vec<Timed>) -> Result<(), String> 
             v_dim: head_dim,
             window: 0.0,
             past_window: 0.0,
+            context: batch * (context + 1.0),
             kv_bytes: 2.0,
             packing: Packing::Groups,
             hot: true,

@@ -45,6 +45,9 @@ pub struct Decode {
     pub window: f64,
     /// Share of the sequences that are longer than the window.
     pub past_window: f64,
+    /// Tokens in the caches of all sequences, those behind the window too: what an engine plans its
+    /// splits by, if it does not look at the window.
+    pub context: f64,
     /// Bytes of an element of the cache.
     pub kv_bytes: f64,
     /// Which kernel; [`Kernel::run_by`] knows.
@@ -57,6 +60,15 @@ pub struct Decode {
 impl Decode {
     fn group(&self) -> f64 {
         (self.heads / self.kv_heads.max(1.0)).max(1.0)
+    }
+
+    /// Whether the heads of a group are one item. Heads that share nothing are, whatever runs.
+    fn packs(&self) -> bool {
+        match self.packing {
+            Packing::Groups => true,
+            Packing::UpTo32 => self.group() <= 32.0,
+            Packing::Never => self.group() <= 1.0,
+        }
     }
 
     fn tokens(&self) -> f64 {
@@ -171,6 +183,13 @@ impl Kernel for Decode {
             high: 20.0,
         },
         us("window_us", "masking beyond a window", 0.5, 20.0),
+        Parameter {
+            name: "head_reads",
+            about: "traffic of another head's reading of the same keys, times their bytes",
+            start: 0.2,
+            low: 0.01,
+            high: 1.0,
+        },
         us(
             "head_item_us",
             "item_us of the kernel without packing",
@@ -210,6 +229,8 @@ impl Kernel for Decode {
         "queries",
         "tiles",
         "fill",
+        "context",
+        "packs",
     ];
     const SIZES: usize = 3;
 
@@ -239,6 +260,7 @@ impl Kernel for Decode {
             rows,
             queries,
             window,
+            head_reads,
             head_item,
             head_tile,
             head_chain,
@@ -256,8 +278,12 @@ impl Kernel for Decode {
             0.0
         };
         let carried = self.sequences * self.heads * (self.qk_dim + self.v_dim) * 2.0 * queries;
-        let memory =
-            (bytes * (1.0 - found + found / l2_rate) + carried) / (hardware.bandwidth * bandwidth);
+        let read = bytes * (1.0 - found + found / l2_rate);
+        let rate = hardware.bandwidth * bandwidth;
+        let memory = (read + carried) / rate;
+        // Heads that share keys and are not packed find most of them in L2, where another head's
+        // reading brought them.
+        let again = (read * (1.0 + (group - 1.0) * head_reads) + carried) / rate;
         let width = (self.qk_dim + self.v_dim) / 256.0 * 1e-6;
         let packed = Items {
             count: self.sequences * self.kv_heads,
@@ -290,7 +316,7 @@ impl Kernel for Decode {
                 );
                 if one.1 < other.1 { one } else { other }
             }
-            _ => alone.seconds(hardware, memory),
+            _ => alone.seconds(hardware, again),
         };
         let launch = (launch + window * self.past_window) * 1e-6;
         Parts {
@@ -321,6 +347,8 @@ impl Kernel for Decode {
         out.log(self.sequences * self.heads / hardware.sms);
         out.log(items * (tokens / TILE).max(1.0) / hardware.sms);
         out.push(items / hardware.sms / libm::ceil(items / hardware.sms).max(1.0));
+        out.log(self.context / self.sequences.max(1.0));
+        out.push(if self.packs() { 1.0 } else { 0.0 });
     }
 
     fn key(&self) -> u64 {

@@ -91,10 +91,18 @@ impl MlaDecodeBlock {
 }
 
 impl Kernel for MlaDecodeBlock {
-    const PARAMETERS: &'static [Parameter] = &with::<5, 14, 19>(AROUND, CORE);
+    const PARAMETERS: &'static [Parameter] = &with::<5, 16, 21>(AROUND, CORE);
     const FEATURES: &'static [&'static str] = &MlaDecode::FEATURES;
     const SIZES: usize = 3;
     const ANSWERS: usize = 320;
+    const ROWS_PER_ANSWER: usize = 4;
+
+    fn run_by(self, engine: &str, kernel: &str) -> Self {
+        Self {
+            core: self.core.run_by(engine, kernel),
+            ..self
+        }
+    }
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
         let Some((around, core)) = p.split_first_chunk::<5>() else {

@@ -67,14 +67,13 @@ impl DsaDecodeBlock {
 
 impl Kernel for DsaDecodeBlock {
     const PARAMETERS: &'static [Parameter] =
-        &with::<9, 14, 23>(with::<4, 5, 9>(INDEXER, AROUND), CORE);
+        &with::<9, 16, 25>(with::<4, 5, 9>(INDEXER, AROUND), CORE);
     const FEATURES: &'static [&'static str] = &[
         "sequences",
         "context",
         "contexts",
-        "heads",
+        "rows",
         "items",
-        "queries",
         "tiles",
         "fill",
         "attended",
