@@ -95,9 +95,10 @@ pub(super) const fn parameter(name: &'static str, about: &'static str, start: f6
 impl Kernel for ContextAttention {
     const PARAMETERS: &'static [Parameter] = &[
         parameter("launch_us", "launches and drain", 6.0, 0.3, 80.0),
-        parameter("peak_64", "share of peak at heads of 64", 0.45, 0.005, 1.0),
-        parameter("peak_128", "share of peak at heads of 128", 0.6, 0.005, 1.0),
-        parameter("peak_256", "share of peak at heads of 256", 0.6, 0.005, 1.0),
+        parameter("peak", "share of peak reached at heads of 128", 0.6, 0.005, 1.0),
+        parameter("peak_64", "of it at heads of 64", 0.8, 0.5, 1.5),
+        parameter("peak_256", "of it at heads of 256", 1.0, 0.15, 2.0),
+        parameter("peak_512", "of the share at heads of 256, at heads of 512", 0.8, 0.15, 2.0),
         parameter("prologue_us", "a CTA whatever it does, at heads of 128", 1.5, 0.02, 20.0),
         parameter("load_us", "bringing in and writing out 128 rows of 128", 0.7, 0.02, 20.0),
         parameter("deep", "exponent of the head size in both", 0.3, 0.01, 1.5),
@@ -106,11 +107,13 @@ impl Kernel for ContextAttention {
         parameter("tail", "share of a part-filled last wave that is waited for", 0.4, 0.02, 1.0),
         parameter("edge", "blocks of keys masked at a window's far edge", 0.3, 0.01, 5.0),
         parameter("visited", "share of keys outside the window visited all the same", 0.05, 0.001, 1.0),
+        parameter("window_start", "launch and prologue of a kernel with a window, of those without", 1.1, 0.7, 3.0),
         parameter("bandwidth", "share of memory bandwidth reached", 0.75, 0.1, 1.0),
-        parameter("append", "writing the new keys and values: its traffic, times its bytes at full bandwidth", 0.8, 0.02, 8.0),
+        parameter("append", "writing the new keys and values: its traffic, times its bytes at full bandwidth", 0.8, 0.02, 5.0),
         parameter("rotate", "a pass over the queries before the core, times its bytes at full bandwidth", 0.1, 0.002, 5.0),
         parameter("token_us", "SM time of a CTA that writes one token of 512 or more elements", 0.3, 0.002, 5.0),
         parameter("threads", "exponent of the threads such a CTA has, of 512", 0.7, 0.01, 1.0),
+        parameter("head_ns", "SM time of writing one token of one KV head", 5.0, 0.05, 500.0),
         parameter("hot_size", "bytes touched, of L2, at which half of the hits of the call before are gone", 1.0, 0.2, 3.0),
         parameter("hot", "time of traffic that hits L2, of what memory takes", 0.5, 0.04, 1.0),
     ];
@@ -120,14 +123,15 @@ impl Kernel for ContextAttention {
         "group fill", "tokens mod 128", "rows", "kv elements",
     ];
     const SIZES: usize = 6;
-    const TREES: (usize, usize) = (70, 5);
+    const TREES: (usize, usize) = (40, 6);
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
         let &[
             launch,
-            e64,
-            e128,
-            e256,
+            peak,
+            half,
+            double,
+            fourfold,
             prologue,
             load,
             deep,
@@ -136,11 +140,13 @@ impl Kernel for ContextAttention {
             tail,
             edge,
             visited,
+            window_start,
             bandwidth,
             append,
             rotate,
             token,
             threads,
+            head,
             hot_size,
             hot_share,
         ] = p
@@ -149,15 +155,15 @@ impl Kernel for ContextAttention {
         };
         let walk = self.walk();
         let depth = libm::log2(self.head_dim / 128.0);
-        // Twice the head never takes less than it did.
-        let (low, high) = (e128.min(2.0 * e64), e256.min(2.0 * e128));
-        let share = if depth < 0.0 {
-            low * libm::pow(low / e64, depth.max(-1.0))
-        } else {
-            low * libm::pow((high / low).min(2.0), depth.min(1.0))
-        };
+        // Geometric between sizes; twice the head never takes less, as no factor is above 2.
+        let share = peak
+            * libm::pow(half, (-depth).clamp(0.0, 1.0))
+            * libm::pow(double, depth.clamp(0.0, 1.0))
+            * libm::pow(fourfold, (depth - 1.0).clamp(0.0, 1.0));
         let pair = 4.0 * self.head_dim / (self.format.peak(hardware) / hardware.sms * share);
-        let larger = libm::exp2(depth * deep);
+        let start = if self.window.is_finite() { window_start } else { 1.0 };
+        let larger = libm::exp2(depth * deep) * start;
+        let launch = launch * start * 1e-6;
         let tiling = Tiling {
             prologue: prologue * 1e-6 * larger,
             load: load * 1e-6 * larger,
@@ -173,7 +179,8 @@ impl Kernel for ContextAttention {
         let memory = hit * (ends + cache) / (hardware.bandwidth * bandwidth);
         let written = new * (2.0 + self.format.cache());
         let elements = (self.kv_heads * self.head_dim / THREADS).min(1.0);
-        let tokens = self.batch * self.tokens / hardware.sms * token * 1e-6 * libm::pow(elements, threads);
+        let tokens = self.batch * self.tokens / hardware.sms
+            * soft_max(token * 1e-6 * libm::pow(elements, threads), head * 1e-9 * self.kv_heads);
         let queries = self.batch * self.tokens * self.heads * self.head_dim * 4.0;
         let writing = soft_max(hit * append * written / hardware.bandwidth, tokens)
             + hit * rotate * queries / hardware.bandwidth;
@@ -181,8 +188,8 @@ impl Kernel for ContextAttention {
             compute: core,
             memory: memory + writing,
             link: 0.0,
-            launch: launch * 1e-6,
-            seconds: soft_max(core, memory) + writing + launch * 1e-6,
+            launch,
+            seconds: soft_max(core, memory) + writing + launch,
         }
     }
 
