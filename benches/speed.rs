@@ -5,7 +5,8 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use frontier::catalog::Catalog;
-use frontier::cost::Roofline;
+use frontier::cost::calibrated::{Calibrated, Calibrations};
+use frontier::cost::{Fidelity, LaneShape, Roofline, StepPricer};
 use frontier::jobs::{CurveJob, CurveMessage, CurveRunner, DesignSnapshot, Stage};
 use frontier::model::Models;
 use frontier::plan::{BlockSource, Design, Plan, compile};
@@ -75,6 +76,59 @@ fn go(plan: &Arc<Plan>, workload: Workload, load: Load) -> Summary {
     };
     let cancel = AtomicBool::new(false);
     run(&scenario, Control { cancel: &cancel }).expect("the run ends")
+}
+
+/// The fidelity the window opens with.
+fn calibrated(setting: &Setting) -> Arc<dyn Fidelity> {
+    let calibrations = Calibrations::embedded().expect("the calibrations load");
+    Arc::new(Calibrated::new(calibrations, Arc::clone(&setting.catalog)))
+}
+
+/// Compiling a plan's pool into prices, and the price of a decode step whose contexts have grown,
+/// by calibration. Nobody waits longer than 5 ms for the one and 1 µs for the other.
+fn pricing(c: &mut Criterion) {
+    let setting = Setting::new();
+    let design = setting.one_replica();
+    let plan = setting.plan(&design, &Workload::fixed(1024, 256, 100));
+    let mut group = c.benchmark_group("price");
+    let new = |fidelity: &Arc<dyn Fidelity>| {
+        StepPricer::new(&plan.topology, &plan.model, &plan.pools[0], fidelity)
+    };
+    group.bench_function("compile, first of a process", |b| {
+        b.iter(|| black_box(new(&calibrated(&setting))));
+    });
+    let fidelity = calibrated(&setting);
+    group.bench_function("compile", |b| b.iter(|| black_box(new(&fidelity))));
+    let mut pricer = new(&fidelity);
+    let mut context = 0;
+    group.bench_function("decode step", |b| {
+        b.iter(|| {
+            context = (context + 128) % 1_000_000;
+            let lane = LaneShape {
+                decodes: 128,
+                context: 128_000 + context,
+                sampled: 128,
+                ..LaneShape::default()
+            };
+            black_box(pricer.stage(0, &[lane]))
+        });
+    });
+    group.bench_function("a token count never seen", |b| {
+        b.iter_batched_ref(
+            || new(&fidelity),
+            |pricer| {
+                let lane = LaneShape {
+                    decodes: 77,
+                    context: 77_000,
+                    sampled: 77,
+                    ..LaneShape::default()
+                };
+                black_box(pricer.stage(0, &[lane]))
+            },
+            criterion::BatchSize::SmallInput,
+        );
+    });
+    group.finish();
 }
 
 /// Time of a step against the number of running requests: each finishes after 100 tokens, so one
@@ -160,6 +214,7 @@ fn edit_to_coarse_curve(c: &mut Criterion) {
         study: setting.project.curve.clone(),
         catalog: Arc::clone(&setting.catalog),
         models: Arc::clone(&setting.models),
+        fidelity: calibrated(&setting),
     };
     for (name, stage) in [("coarse", Stage::Coarse), ("fine", Stage::Fine)] {
         c.bench_function(&format!("edit to {name} curve"), |b| {
@@ -183,6 +238,6 @@ fn edit_to_coarse_curve(c: &mut Criterion) {
 criterion_group! {
     name = speed;
     config = Criterion::default().sample_size(20);
-    targets = step_against_batch, unchanged_step_against_batch, requests_on_one_replica, edit_to_coarse_curve
+    targets = pricing, step_against_batch, unchanged_step_against_batch, requests_on_one_replica, edit_to_coarse_curve
 }
 criterion_main!(speed);

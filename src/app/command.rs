@@ -7,6 +7,7 @@ use super::results::ResultsTab;
 use super::selection::Selection;
 use super::tool::Tool;
 use crate::cluster::LinkKind;
+use crate::jobs::FidelityChoice;
 use crate::model::Checkpoint;
 use crate::plan::DesignId;
 use eframe::egui::{self, Key, KeyboardShortcut, Modifiers};
@@ -240,6 +241,19 @@ fn weight(modifiers: Modifiers) -> u32 {
     u32::from(modifiers.shift) + u32::from(modifiers.alt) + u32::from(modifiers.command)
 }
 
+/// Something to do with calibrations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CalibrationTask {
+    /// Stop reading the prices of a fidelity.
+    CancelPrices,
+    /// Stop comparing or fitting.
+    CancelWork,
+    /// Write the new fit into the user's presets and price by it.
+    Keep,
+    /// Forget the new fit.
+    Discard,
+}
+
 /// A request with data.
 pub enum Action {
     /// A command.
@@ -260,6 +274,10 @@ pub enum Action {
     OpenPath(PathBuf),
     /// Show an example, by its name.
     Example(String),
+    /// Price runs by this.
+    Prices(FidelityChoice),
+    /// Do something with calibrations.
+    Calibration(CalibrationTask),
     /// Do something with a file.
     File(FileTask),
     /// Read a model's files and show what they say.

@@ -160,14 +160,7 @@ fn path_ui(
 ) -> Answer {
     let mut answer = Answer::None;
     title_ui(ui, purpose.title());
-    let hint = match purpose {
-        Purpose::Open => "Type a path, such as ~/clusters/moe.frontier.ron",
-        Purpose::Save => "Type a path; .frontier.ron is added if it has no ending",
-        Purpose::Model => "Type the path of a Hugging Face config.json",
-        Purpose::Export => "Type a path without ending; .png, .svg and .csv are written",
-        Purpose::Trace => "Type the path of a CSV file",
-    };
-    let label = ui.label(muted(theme, hint));
+    let label = ui.label(muted(theme, purpose.hint()));
     ui.add_space(space::XS);
     let field = ui
         .add(
@@ -240,7 +233,10 @@ fn refuse(purpose: Purpose, path: &std::path::Path) -> Option<String> {
     if path.as_os_str().is_empty() {
         return Some("Type a path first".to_owned());
     }
-    if path.is_dir() {
+    if purpose.is_folder() && !path.is_dir() {
+        return Some(format!("There is no folder {}", path.display()));
+    }
+    if path.is_dir() && !purpose.is_folder() {
         return Some(format!("{} is a folder", path.display()));
     }
     if purpose.reads() && !path.exists() {

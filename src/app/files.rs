@@ -32,6 +32,12 @@ pub enum Purpose {
     Export,
     /// A trace of requests.
     Trace,
+    /// A folder with a profile of one's own, as prices of runs.
+    Profile,
+    /// A folder of measured tables to hold against the calibrations.
+    Compare,
+    /// A folder of measured tables to fit.
+    Calibrate,
 }
 
 impl Purpose {
@@ -44,6 +50,24 @@ impl Purpose {
             Self::Model => "Import a model's config.json",
             Self::Export => "Export the plot",
             Self::Trace => "Choose a trace",
+            Self::Profile => "Choose a profile",
+            Self::Compare => "Compare with measured tables",
+            Self::Calibrate => "Calibrate from measured tables",
+        }
+    }
+
+    /// What to type.
+    #[must_use]
+    pub const fn hint(self) -> &'static str {
+        match self {
+            Self::Open => "Type a path, such as ~/clusters/moe.frontier.ron",
+            Self::Save => "Type a path; .frontier.ron is added if it has no ending",
+            Self::Model => "Type the path of a Hugging Face config.json",
+            Self::Export => "Type a path without ending; .png, .svg and .csv are written",
+            Self::Trace => "Type the path of a CSV file",
+            Self::Profile | Self::Compare | Self::Calibrate => {
+                "Type the path of a folder of kernel tables: <operator>/<gpu>.csv or .csv.gz"
+            }
         }
     }
 
@@ -62,7 +86,12 @@ impl Purpose {
                 };
                 PLOT_ENDS.iter().map(with).collect()
             }
-            Self::Open | Self::Model | Self::Trace => Vec::new(),
+            Self::Open
+            | Self::Model
+            | Self::Trace
+            | Self::Profile
+            | Self::Compare
+            | Self::Calibrate => Vec::new(),
         }
     }
 
@@ -74,14 +103,22 @@ impl Purpose {
             Self::Save => "Save",
             Self::Model => "Import",
             Self::Export => "Export",
-            Self::Trace => "Choose",
+            Self::Trace | Self::Profile => "Choose",
+            Self::Compare => "Compare",
+            Self::Calibrate => "Calibrate",
         }
     }
 
     /// Whether the file must exist already.
     #[must_use]
     pub const fn reads(self) -> bool {
-        matches!(self, Self::Open | Self::Model | Self::Trace)
+        matches!(self, Self::Open | Self::Model | Self::Trace) || self.is_folder()
+    }
+
+    /// Whether a folder is wanted, not a file.
+    #[must_use]
+    pub const fn is_folder(self) -> bool {
+        matches!(self, Self::Profile | Self::Compare | Self::Calibrate)
     }
 }
 
@@ -162,7 +199,9 @@ impl Files {
         let dialog = dialog(purpose, start, name);
         self.work("file-dialog", move || {
             let asked = Instant::now();
-            let picked = if purpose.reads() {
+            let picked = if purpose.is_folder() {
+                dialog.pick_folder()
+            } else if purpose.reads() {
                 dialog.pick_file()
             } else {
                 dialog.save_file()
@@ -264,6 +303,7 @@ fn dialog(purpose: Purpose, start: Option<PathBuf>, name: &str) -> rfd::FileDial
         Purpose::Model => dialog.add_filter("Model configuration", &["json"]),
         Purpose::Export => dialog.set_file_name(name),
         Purpose::Trace => dialog.add_filter("Tables", &["csv"]),
+        Purpose::Profile | Purpose::Compare | Purpose::Calibrate => dialog,
     };
     match start {
         Some(folder) => dialog.set_directory(folder),

@@ -6,9 +6,11 @@ use super::edit::Edit;
 use super::edits::{published_precision, serve};
 use super::files::{EXTENSION, FileTask, Purpose, with_extension};
 use super::import::SheetAnswer;
+use super::results::ResultsTab;
 use super::selection::Selection;
 use super::toasts::Tone;
 use super::{App, starter};
+use crate::jobs::FidelityChoice;
 use crate::model::{Checkpoint, KeepError, Model, Models, Precision};
 use crate::plan::{DesignId, ModelRef};
 use crate::project::Project;
@@ -33,6 +35,8 @@ impl App {
                 Action::Results(tab) => self.view.results.tab = tab,
                 Action::OpenPath(path) => self.leave_document(After::Open(path), ctx),
                 Action::Example(name) => self.leave_document(After::Example(name), ctx),
+                Action::Prices(choice) => self.choose_prices(choice),
+                Action::Calibration(task) => self.calibration_task(task),
                 Action::File(task) => self.file_task(task),
                 Action::Import(checkpoint) => self.files.import_model(checkpoint),
             }
@@ -226,10 +230,12 @@ impl App {
 
     fn ask(&mut self, purpose: Purpose) {
         if purpose == Purpose::Export && self.export_data().is_none() {
-            self.toasts.push(
-                Tone::Warning,
-                "There is no curve to export yet: simulate a design first",
-            );
+            let words = if self.view.results.tab == ResultsTab::Calibration {
+                "There is no plot to export yet: compare with measured tables first"
+            } else {
+                "There is no curve to export yet: simulate a design first"
+            };
+            self.toasts.push(Tone::Warning, words);
             return;
         }
         let folder = self.path.as_deref().and_then(Path::parent);
@@ -245,11 +251,17 @@ impl App {
         let name = crate::catalog::slug(&self.project().name);
         match purpose {
             Purpose::Save => format!("{name}.{EXTENSION}"),
-            Purpose::Export if self.view.results.tab == super::results::ResultsTab::Cost => {
-                format!("{name}-cost")
-            }
-            Purpose::Export => format!("{name}-curve"),
-            Purpose::Open | Purpose::Model | Purpose::Trace => String::new(),
+            Purpose::Export => match self.view.results.tab {
+                ResultsTab::Cost => format!("{name}-cost"),
+                ResultsTab::Calibration => self.view.results.calibration.export_name().to_owned(),
+                _ => format!("{name}-curve"),
+            },
+            Purpose::Open
+            | Purpose::Model
+            | Purpose::Trace
+            | Purpose::Profile
+            | Purpose::Compare
+            | Purpose::Calibrate => String::new(),
         }
     }
 
@@ -278,6 +290,9 @@ impl App {
                         self.files.export(path, figure, table);
                     }
                 }
+                Purpose::Profile => self.choose_prices(FidelityChoice::Measured(path)),
+                Purpose::Compare => self.compare_with(path),
+                Purpose::Calibrate => self.calibrate_from(path),
                 Purpose::Trace => {
                     let path = path.to_string_lossy().into_owned();
                     self.history
@@ -419,7 +434,7 @@ impl App {
         }
     }
 
-    fn fail(&mut self, title: &str, path: PathBuf, cause: String, purpose: Purpose) {
+    pub(super) fn fail(&mut self, title: &str, path: PathBuf, cause: String, purpose: Purpose) {
         self.dialog = Some(Dialog::Error {
             title: title.to_owned(),
             path,

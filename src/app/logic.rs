@@ -18,6 +18,7 @@ impl App {
         for news in self.files.poll() {
             self.take_news(news);
         }
+        self.take_calibration_news();
         if self.dialog.is_none() {
             if self.import.is_none() {
                 for command in UiCommand::pressed(ctx) {
@@ -63,6 +64,7 @@ impl App {
             workload: project.workload.clone(),
             trace,
             study: project.curve.clone(),
+            fidelity: Arc::clone(&self.calibrating.fidelity),
             catalog: Arc::clone(&self.presets.catalog),
             models: Arc::clone(&self.presets.models),
         });

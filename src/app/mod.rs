@@ -6,6 +6,7 @@
 //! queue an [`edit::Edit`], which [`history`] applies, and an edit that decides results starts a
 //! simulation in the background.
 
+mod calibrating;
 pub mod canvas;
 pub mod command;
 pub mod dialogs;
@@ -42,11 +43,12 @@ mod widgets;
 pub use preflight::{Backend, NoDisplay, preflight};
 
 use crate::catalog::{Catalog, CatalogError};
-use crate::jobs::{CurvePoint, CurveRunner};
+use crate::jobs::{CurvePoint, CurveRunner, Waker};
 use crate::model::{ModelError, Models};
 use crate::plan::{Design, DesignId};
 use crate::project::{Example, Project, examples};
 use crate::workload::{Trace, TraceFile};
+use calibrating::Calibrating;
 use command::Actions;
 use dialogs::{After, Dialog};
 use eframe::egui;
@@ -135,6 +137,8 @@ pub struct App {
     view: View,
     runner: CurveRunner,
     outcome: Outcome,
+    /// Whose prices runs take, and work on calibrations.
+    calibrating: Calibrating,
     /// Number of the last job.
     job: u64,
     /// Revision for which it was last decided what to simulate.
@@ -172,8 +176,16 @@ impl App {
         if let Some(path) = &path {
             recent.note(path);
         }
+        let waker: Waker = Arc::new(move || wake.request_repaint_after(WAKE));
+        let (calibrating, refusal) = Calibrating::new(
+            &waker,
+            &presets.catalog,
+            options.user_presets,
+            options.presets_home.as_deref(),
+        );
         let mut app = Self {
             presets,
+            calibrating,
             view: View {
                 design: starter::fresh_design_id(&[]),
                 selection: Selection::default(),
@@ -184,7 +196,7 @@ impl App {
             },
             history: History::new(starter::whole(project)),
             path,
-            runner: CurveRunner::new(Arc::new(move || wake.request_repaint_after(WAKE))),
+            runner: CurveRunner::new(waker),
             outcome: Outcome::default(),
             job: 0,
             planned: None,
@@ -203,6 +215,12 @@ impl App {
             panels: panels::PanelSizes::default(),
             title: String::new(),
         };
+        if let Some(why) = refusal {
+            app.toasts.push(
+                toasts::Tone::Warning,
+                format!("Calibrations can't be read, prices are the roofline's: {why}"),
+            );
+        }
         app.settle_view();
         app
     }
@@ -212,11 +230,22 @@ impl App {
     /// # Errors
     /// An embedded preset is broken.
     pub fn for_test(ctx: &egui::Context, project: Project) -> Result<Self, AppError> {
-        let options = AppOptions {
-            project: Some((None, project)),
-            ..AppOptions::default()
-        };
-        let mut app = Self::new(ctx, options, load_presets(None)?);
+        Self::for_test_with(
+            ctx,
+            AppOptions {
+                project: Some((None, project)),
+                ..AppOptions::default()
+            },
+        )
+    }
+
+    /// The same with folders of its own.
+    ///
+    /// # Errors
+    /// A preset is broken.
+    pub fn for_test_with(ctx: &egui::Context, options: AppOptions) -> Result<Self, AppError> {
+        let presets = load_presets(options.user_presets.as_deref())?;
+        let mut app = Self::new(ctx, options, presets);
         app.files.without_dialogs();
         Ok(app)
     }
@@ -252,6 +281,12 @@ impl App {
     #[must_use]
     pub fn cost_table(&self) -> Option<&crate::study::theory::CostTable> {
         self.view.results.cost.table()
+    }
+
+    /// The name of the fidelity runs are priced by.
+    #[must_use]
+    pub const fn fidelity(&self) -> &'static str {
+        self.calibrating.choice.name()
     }
 
     /// Its place among the tabs.

@@ -26,6 +26,7 @@ impl eframe::App for App {
 
     fn on_exit(&mut self, _gl: Option<&eframe::glow::Context>) {
         self.runner.cancel();
+        self.calibrating.cancel();
     }
 
     fn clear_color(&self, visuals: &egui::Visuals) -> [f32; 4] {
@@ -65,7 +66,8 @@ impl App {
             theme,
             trace_note: self.trace_note(),
         };
-        let shown = Shown::new(&inspected, &self.outcome, self.runner.progress());
+        let progress = self.runner.progress();
+        let shown = Shown::new(&inspected, &self.outcome, &self.calibrating, progress);
         let mut queue: Vec<Action> = Vec::new();
         Panel::bottom("status")
             .exact_size(26.0)
@@ -159,12 +161,15 @@ impl App {
         }
     }
 
-    /// What is in view as a figure and a table, the curves unless it is the cost page; none: nothing
-    /// was simulated.
+    /// What is in view as a figure and a table, the curves unless it is the cost or the calibration
+    /// page; none: nothing was simulated or compared.
     pub(super) fn export_data(&self) -> Option<(crate::report::Figure, crate::report::Table)> {
         use crate::report::{CurveLook, CurveSeries, LoadKind, curve_figure, load_value};
         if self.view.results.tab == super::results::ResultsTab::Cost {
             return self.view.results.cost.export();
+        }
+        if self.view.results.tab == super::results::ResultsTab::Calibration {
+            return self.view.results.calibration.export(&self.calibrating);
         }
         let project = self.history.project();
         let series: Vec<CurveSeries> = project

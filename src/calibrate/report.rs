@@ -131,6 +131,19 @@ pub fn report_text(outcome: &Outcome) -> String {
             );
         }
     }
+    for fitted in outcome.fits.iter().filter(|own| !own.ships()) {
+        let id = &fitted.surface.id;
+        let _ = writeln!(
+            out,
+            "\nNot written, median error above 30 %: {} {} {} {} {} {}",
+            id.family.word(),
+            id.gpu,
+            id.engine,
+            id.version,
+            id.precision,
+            id.kernel
+        );
+    }
     for (id, rows) in &outcome.too_small {
         let _ = writeln!(
             out,

@@ -71,7 +71,22 @@ pub fn calibrate(
     progress: Progress<'_>,
     cancel: &AtomicBool,
 ) -> Result<Outcome, CalibrateError> {
-    let (mut tables, refused) = read_tables(dir, catalog)?;
+    let (tables, refused) = read_tables(dir, catalog)?;
+    calibrate_tables(tables, refused, catalog, families, progress, cancel)
+}
+
+/// Fits tables that were read, or those of some families.
+///
+/// # Errors
+/// `cancel` was set.
+pub fn calibrate_tables(
+    mut tables: Vec<Table>,
+    refused: Vec<Refused>,
+    catalog: &Catalog,
+    families: &[Family],
+    progress: Progress<'_>,
+    cancel: &AtomicBool,
+) -> Result<Outcome, CalibrateError> {
     tables.retain(|table| families.is_empty() || families.contains(&table.id.family));
     let data = format!("{:016x}", data_hash(&tables));
     let too_small = tables
@@ -115,19 +130,47 @@ pub fn calibrate(
     })
 }
 
-/// Writes one file per GPU and the report, into a folder that is made. Files of GPUs without
+/// Writes one file per GPU (fits that are good enough) and the report, into a folder that is made. Files of GPUs without
 /// tables are left.
 ///
 /// # Errors
 /// A file can't be written.
 pub fn write(outcome: &Outcome, dir: &Path) -> Result<Vec<PathBuf>, CalibrateError> {
+    put_all(outcome, dir, |_, file| Ok(file))
+}
+
+/// The same over the files that lie there: tables that were not fitted now stay in them.
+///
+/// # Errors
+/// A file can't be read or written.
+pub fn write_over(outcome: &Outcome, dir: &Path) -> Result<Vec<PathBuf>, CalibrateError> {
+    put_all(outcome, dir, |path, file| {
+        let failed = |why: String| CalibrateError::Write {
+            path: path.display().to_string(),
+            why,
+        };
+        match std::fs::read_to_string(path) {
+            Ok(text) => CalibrationFile::read(&text, &path.display().to_string())
+                .map(|older| file.over(older))
+                .map_err(|error| failed(format!("the older file there: {error}"))),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(file),
+            Err(error) => Err(failed(error.to_string())),
+        }
+    })
+}
+
+fn put_all(
+    outcome: &Outcome,
+    dir: &Path,
+    join: impl Fn(&Path, CalibrationFile) -> Result<CalibrationFile, CalibrateError>,
+) -> Result<Vec<PathBuf>, CalibrateError> {
     let failed = |path: &Path, why: &dyn std::fmt::Display| CalibrateError::Write {
         path: path.display().to_string(),
         why: why.to_string(),
     };
     std::fs::create_dir_all(dir).map_err(|error| failed(dir, &error))?;
     let mut by_gpu: BTreeMap<&GpuId, Vec<SurfaceRow>> = BTreeMap::new();
-    for fitted in &outcome.fits {
+    for fitted in outcome.fits.iter().filter(|own| own.ships()) {
         by_gpu
             .entry(&fitted.surface.id.gpu)
             .or_default()
@@ -136,7 +179,11 @@ pub fn write(outcome: &Outcome, dir: &Path) -> Result<Vec<PathBuf>, CalibrateErr
     let mut written = Vec::new();
     let mut put = |name: String, text: String| {
         let path = dir.join(name);
-        std::fs::write(&path, text).map_err(|error| failed(&path, &error))?;
+        // Beside it first: a full disk must not leave half a file in place of a whole one.
+        let part = path.with_extension("part");
+        std::fs::write(&part, text)
+            .and_then(|()| std::fs::rename(&part, &path))
+            .map_err(|error| failed(&path, &error))?;
         written.push(path);
         Ok::<(), CalibrateError>(())
     };
@@ -146,6 +193,7 @@ pub fn write(outcome: &Outcome, dir: &Path) -> Result<Vec<PathBuf>, CalibrateErr
             data: outcome.data.clone(),
             code: outcome.code.clone(),
             gpu: gpu.clone(),
+            parameters: surfaces.iter().map(|row| named(row.family())).collect(),
             stand_ins: outcome
                 .stand_ins
                 .by_gpu
@@ -154,10 +202,18 @@ pub fn write(outcome: &Outcome, dir: &Path) -> Result<Vec<PathBuf>, CalibrateErr
                 .unwrap_or_default(),
             surfaces,
         };
-        put(format!("{gpu}.ron"), file.text())?;
+        let name = format!("{gpu}.ron");
+        let file = join(&dir.join(&name), file)?;
+        put(name, file.text())?;
     }
     put("report.md".to_owned(), report_text(outcome))?;
     Ok(written)
+}
+
+/// A family with its parameters' names.
+fn named(family: Family) -> (Family, Vec<String>) {
+    let names = family.parameters().iter();
+    (family, names.map(|own| own.name.to_owned()).collect())
 }
 
 fn data_hash(tables: &[Table]) -> u64 {

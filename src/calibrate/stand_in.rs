@@ -38,7 +38,7 @@ pub fn stand_ins(tables: &[Table], surfaces: &[Surface], catalog: &Catalog) -> S
     let mut by_left_out: BTreeMap<(GpuId, GpuId, Family), Logs> = BTreeMap::new();
     for (table, answers) in tables.iter().zip(asked) {
         for (gpu, near, (measured, predicted)) in answers {
-            let mut add = |sum: &mut Logs| {
+            let add = |sum: &mut Logs| {
                 sum.0.extend(&measured);
                 sum.1.extend(&predicted);
             };
@@ -81,11 +81,11 @@ fn ask(table: &Table, all: &Calibrations, catalog: &Catalog) -> Vec<(GpuId, Matc
         own.id.engine == id.engine && own.id.version != id.version
     });
     let engine = all.on(&id.gpu, &wanted, |own| own.id.engine != id.engine);
-    let relative = relatives(gpu, catalog).into_iter().find_map(|kin| {
-        let same = |own: &Surface| own.id.engine == id.engine;
-        all.on(&kin, &wanted, same)
-            .or_else(|| all.on(&kin, &wanted, |_| true))
-    });
+    // Another engine's kernels on another GPU tell nothing of either.
+    let same = |own: &Surface| own.id.engine == id.engine;
+    let relative = relatives(gpu, catalog)
+        .into_iter()
+        .find_map(|kin| all.on(&kin, &wanted, same));
     let hardware = Hardware::of(gpu);
     [version, engine, relative]
         .into_iter()

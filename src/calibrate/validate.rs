@@ -47,14 +47,15 @@ pub fn validate(
     catalog: &Catalog,
 ) -> Validation {
     type Group<'a> = (&'a str, String, &'a str, &'a str, &'a str);
-    let mut groups: BTreeMap<Group<'_>, (usize, Vec<f64>, Vec<f64>, Option<Match>)> =
-        BTreeMap::new();
+    // Rows given, logarithms of measured and predicted times, the farthest surface.
+    type Sums = (usize, Vec<f64>, Vec<f64>, Option<Match>);
+    let mut groups: BTreeMap<Group<'_>, Sums> = BTreeMap::new();
     let mut refused = refused;
     for table in tables {
         let id = &table.id;
         let group = groups
             .entry((
-                id.family.word(),
+                table.operator,
                 id.gpu.to_string(),
                 &id.engine,
                 &id.version,

@@ -20,6 +20,7 @@ const ENDING: &str = ".ron";
 
 #[derive(rust_embed::Embed)]
 #[folder = "presets/"]
+#[exclude = "*.md"]
 struct EmbeddedPresets;
 
 /// Where a preset file lies.
@@ -70,6 +71,22 @@ pub(crate) fn preset_files(
         }
     }
     Ok(files.into_values().collect())
+}
+
+/// Ours of a kind, then a user's, whatever their names: for kinds whose files lie over each other
+/// row by row, so that a user's file of one table does not take ours of all others away.
+///
+/// # Errors
+/// As [`preset_files`].
+pub(crate) fn preset_layers(
+    kind: &str,
+    user_dir: Option<&Path>,
+) -> Result<Vec<PresetFile>, CatalogError> {
+    let mut files = embedded_files(kind)?;
+    if let Some(dir) = user_dir {
+        files.extend(user_files(kind, dir)?);
+    }
+    Ok(files)
 }
 
 /// Our files of a kind, sorted by name.

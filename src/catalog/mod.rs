@@ -15,8 +15,8 @@ mod load;
 mod node;
 mod source;
 
-pub(crate) use files::preset_files;
 pub use files::{Origin, PresetFile, user_presets_dir, user_presets_home};
+pub(crate) use files::{preset_files, preset_layers};
 pub use gpu::{Dtype, Gpu, Peaks, ScaleUpKind};
 pub use id::{GpuId, IdError, ModelId, NicId, NodeTypeId, SwitchTypeId, slug};
 pub(crate) use id::{check_id, typed_id};

@@ -2,8 +2,10 @@
 //! how to get the window.
 
 use super::curve::{print_curve, simulate_curves, write_curves};
+use super::fidelity::FidelityArgs;
 use super::input::Input;
 use super::{Failure, InputArgs, print, report};
+use crate::jobs::FidelityChoice;
 use crate::project::{FIRST_EXAMPLE, example};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -33,12 +35,14 @@ fn run(file: Option<&Path>) -> Result<(), Failure> {
             trace: None,
             columns: None,
             requests: None,
+            fidelity: FidelityArgs::default(),
             seed: None,
             json: false,
         })?,
         None => Input::of(
             example(FIRST_EXAMPLE).map_err(|e| Failure::usage(&e))?,
             None,
+            &FidelityChoice::default(),
         )?,
     };
     println!("{}", print::plain(&input.project.name));

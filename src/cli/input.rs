@@ -2,7 +2,8 @@
 
 use super::{Failure, InputArgs};
 use crate::catalog::{Catalog, user_presets_dir};
-use crate::cost::Roofline;
+use crate::cost::Fidelity;
+use crate::jobs::FidelityChoice;
 use crate::model::Models;
 use crate::plan::{Compiled, Design, Severity, compile};
 use crate::project::{Project, load, resolve};
@@ -10,11 +11,12 @@ use crate::study::Ask;
 use crate::workload::{Arrivals, ColumnMap, Load, TimeUnit, Trace, WorkloadError, read_trace};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// A project with everything it names.
 pub(super) struct Input {
     pub(super) project: Project,
-    pub(super) catalog: Catalog,
+    pub(super) catalog: Arc<Catalog>,
     pub(super) models: Models,
     pub(super) ask: Ask,
 }
@@ -42,18 +44,23 @@ impl Input {
         for warning in trace.iter().flat_map(|trace| &trace.warnings) {
             eprintln!("note: {warning}");
         }
-        Self::of(project, trace.map(Arc::new))
+        Self::of(project, trace.map(Arc::new), &args.fidelity.choice()?)
     }
 
     /// Of a project in memory.
-    pub(super) fn of(project: Project, trace: Option<Arc<Trace>>) -> Result<Self, Failure> {
+    pub(super) fn of(
+        project: Project,
+        trace: Option<Arc<Trace>>,
+        fidelity: &FidelityChoice,
+    ) -> Result<Self, Failure> {
         let user = user_presets_dir();
         let catalog = Catalog::load(user.as_deref()).map_err(|e| Failure::usage(&e))?;
+        let catalog = Arc::new(catalog);
         let models = Models::load(user.as_deref()).map_err(|e| Failure::usage(&e))?;
         let ask = Ask {
             workload: project.workload.clone(),
             trace,
-            fidelity: Arc::new(Roofline),
+            fidelity: prices(fidelity, &catalog, user.as_deref())?,
         };
         Ok(Self {
             project,
@@ -161,4 +168,16 @@ pub(super) fn cannot_run(design: &Design, compiled: &Compiled) -> Failure {
         super::print::plain(&design.name),
         causes.join("\n")
     ))
+}
+
+/// The prices asked for; fitting a profile says how far it is.
+fn prices(
+    choice: &FidelityChoice,
+    catalog: &Arc<Catalog>,
+    user_dir: Option<&Path>,
+) -> Result<Arc<dyn Fidelity>, Failure> {
+    let progress = |done: usize, total: usize| eprintln!("profile: {done} of {total} tables");
+    choice
+        .load(catalog, user_dir, &progress, &AtomicBool::new(false))
+        .map_err(|error| Failure::usage(&error))
 }

@@ -9,11 +9,13 @@ mod check;
 mod cost_table;
 mod curve;
 mod demo;
+mod fidelity;
 mod input;
 mod model;
 mod new;
 mod print;
 mod simulate;
+mod validate;
 
 pub use demo::without_display;
 
@@ -47,6 +49,8 @@ pub enum Command {
     Model(model::ModelArgs),
     /// Theoretical cost of decoding, for models × GPUs × contexts (Step-3's analysis).
     CostTable(cost_table::CostTableArgs),
+    /// Hold operator times against measured tables.
+    Validate(validate::ValidateArgs),
     /// Fit operator times from measured tables.
     Calibrate(calibrate::CalibrateArgs),
     /// Nodes, cost, revenue and margin of a day of traffic.
@@ -70,6 +74,9 @@ pub struct InputArgs {
     /// Requests to send, instead of the project's number.
     #[arg(long)]
     pub requests: Option<u64>,
+    #[command(flatten)]
+    /// Whose prices.
+    pub fidelity: fidelity::FidelityArgs,
     /// Seed of the random streams, instead of the project's.
     #[arg(long)]
     pub seed: Option<u64>,
@@ -104,6 +111,7 @@ pub fn execute(command: Command) -> ExitCode {
         Command::Model(args) => model::model(&args),
         Command::CostTable(args) => cost_table::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),
+        Command::Validate(args) => validate::run(&args),
         Command::CapacityPlan(args) => capacity::run(&args),
     };
     report(outcome)

@@ -149,6 +149,10 @@ pub(super) fn summary(summary: &Summary) -> String {
         .collect();
     lines.push(format!("  time       {}", shares.join(", ")));
     lines.push(format!(
+        "  of it      {}",
+        origins_text(&provenance.origins)
+    ));
+    lines.push(format!(
         "  prices     {} fidelity (step times −{:.0} % … +{:.0} %), {}, seed {}",
         provenance.fidelity,
         -provenance.band.0 * 100.0,
@@ -157,4 +161,13 @@ pub(super) fn summary(summary: &Summary) -> String {
         provenance.seed
     ));
     lines.join("\n")
+}
+
+/// `83 % calibrated, 17 % roofline`.
+fn origins_text(origins: &[(&'static str, f64)]) -> String {
+    let words: Vec<String> = origins
+        .iter()
+        .map(|(name, share)| format!("{:.0} % {name}", share * 100.0))
+        .collect();
+    words.join(", ")
 }

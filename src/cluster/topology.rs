@@ -171,6 +171,15 @@ impl Topology {
         }
     }
 
+    /// Whether a channel leaves or enters a NIC by its network port.
+    #[must_use]
+    pub fn is_nic_port(&self, channel: &Channel) -> bool {
+        channel.class == ChannelClass::Network
+            && [channel.from, channel.to]
+                .iter()
+                .any(|end| matches!(self.vertices[*end as usize], Vertex::Nic { .. }))
+    }
+
     pub(super) fn add_vertex(&mut self, vertex: Vertex) -> u32 {
         let id = u32::try_from(self.vertices.len()).unwrap_or(u32::MAX);
         self.vertices.push(vertex);

@@ -6,8 +6,12 @@
 //! one-shot all-reduce reads `n − 1` peers' whole buffers in one step. Across domains of `m` ranks
 //! each, reduce-scatter inside, all-reduce of `S/m` across (every rank over its own NIC path),
 //! all-gather inside (Thakur, Rabenseifner and Gropp 2005; NCCL does the same).
+//!
+//! Inside a domain a calibration prices a collective where there is one: it knows the protocol, the
+//! start and the share of the link. Which links there are, the drawing says.
 
-use super::operator::{Band, OpCost};
+use super::calibrated::Collective;
+use super::operator::{Band, Joint, OpCost, Prices};
 use crate::catalog::ScaleUpKind;
 use crate::cluster::{ChannelId, GpuIx, Router, Topology};
 use crate::units::ByteRate;
@@ -164,13 +168,44 @@ fn ring(bytes: f64, n: u32, rate: f64, step: f64, passes: f64) -> f64 {
         + passes * f64::from(n - 1) * step
 }
 
+/// A collective of `bytes` among the ranks of a domain of the group, by calibration.
+fn inside(
+    group: &CommGroup,
+    collective: Collective,
+    bytes: f64,
+    prices: &dyn Prices,
+) -> Option<OpCost> {
+    let ranks = group.per_domain;
+    if ranks < 2 {
+        return Some(cost(0.0, 0.0));
+    }
+    prices.collective(&Joint {
+        collective,
+        ranks,
+        bytes,
+        rate: group.intra_rate,
+    })
+}
+
 /// Every rank ends with the sum of all ranks' `bytes`.
 #[must_use]
-pub fn all_reduce(group: &CommGroup, bytes: f64) -> OpCost {
+pub fn all_reduce(group: &CommGroup, bytes: f64, prices: &dyn Prices) -> OpCost {
     if group.ranks < 2 || bytes <= 0.0 {
         return cost(0.0, 0.0);
     }
     let m = group.per_domain;
+    if group.domains() == 1 {
+        if let Some(own) = inside(group, Collective::AllReduce, bytes, prices) {
+            return own;
+        }
+    } else if m > 1 {
+        let part = |collective| inside(group, collective, bytes, prices);
+        let scatter = part(Collective::ReduceScatter);
+        if let (Some(scatter), Some(gather)) = (scatter, part(Collective::AllGather)) {
+            let across = cost(group.across(bytes, 2.0), 0.0);
+            return scatter.then(&across).then(&gather);
+        }
+    }
     let inside = if m < 2 {
         0.0
     } else {
@@ -189,11 +224,20 @@ pub fn all_reduce(group: &CommGroup, bytes: f64) -> OpCost {
 /// Every rank ends with all ranks' parts, `bytes` in all; also the cost of a reduce-scatter of
 /// `bytes` per rank.
 #[must_use]
-pub fn all_gather(group: &CommGroup, bytes: f64) -> OpCost {
+pub fn all_gather(group: &CommGroup, bytes: f64, prices: &dyn Prices) -> OpCost {
     if group.ranks < 2 || bytes <= 0.0 {
         return cost(0.0, 0.0);
     }
     let m = group.per_domain;
+    if m > 1
+        && let Some(own) = inside(group, Collective::AllGather, bytes, prices)
+    {
+        return if group.domains() == 1 {
+            own
+        } else {
+            own.then(&cost(group.across(bytes, 1.0), 0.0))
+        };
+    }
     let inside = if m < 2 {
         0.0
     } else {

@@ -18,11 +18,13 @@ mod transfer;
 
 pub use collective::{CommGroup, all_gather, all_reduce, point_to_point, ring_bytes_time};
 pub use estimate::{Capacity, estimate_capacity};
-pub use operator::{Band, Class, Fidelity, OpCost, Operator, Origin, Prices};
+pub use operator::{
+    Band, Class, Fidelity, Joint, OpCost, Operator, Origin, Prices, TransferEngine,
+};
 pub use reach::{Reach, reaches};
 pub use roofline::{Roofline, RooflineOn};
 pub use step::{Chunk, LaneShape, Picos, StepPrice, StepPricer};
-pub use transfer::{TransferPart, TransferShape, kv_transfer};
+pub use transfer::{TransferPart, TransferShape, kv_transfer, transfer_rates, transfer_time};
 
 #[cfg(test)]
 mod tests;

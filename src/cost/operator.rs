@@ -1,5 +1,6 @@
 //! Operators: the kernels a step is made of, as shapes, and what pricing one returns.
 
+use super::calibrated::{Collective, DeltaHeads};
 use crate::catalog::{Dtype, Gpu};
 use crate::model::WeightFormat;
 use crate::plan::Engine;
@@ -182,6 +183,8 @@ pub enum Operator {
         bytes: f64,
         /// Bytes of a sequence's state.
         state_bytes: f64,
+        /// Its heads, if it is a gated delta net's.
+        delta: Option<DeltaHeads>,
     },
     /// A recurrence over a chunk of one sequence's prompt, from state to state.
     Scan {
@@ -193,6 +196,8 @@ pub enum Operator {
         bytes: f64,
         /// Bytes of the sequence's state.
         state_bytes: f64,
+        /// Its heads, if it is a gated delta net's.
+        delta: Option<DeltaHeads>,
     },
     /// Anything bound by the memory it touches.
     Elementwise {
@@ -280,12 +285,14 @@ impl Operator {
                 flops,
                 bytes,
                 state_bytes,
+                ..
             } => (sequences * flops, sequences * (bytes + 2.0 * state_bytes)),
             Self::Scan {
                 tokens,
                 flops,
                 bytes,
                 state_bytes,
+                ..
             } => (tokens * flops, tokens * bytes + 2.0 * state_bytes),
             Self::Elementwise { bytes } => (0.0, bytes),
         }
@@ -394,6 +401,69 @@ impl OpCost {
     pub const fn seconds(&self) -> f64 {
         self.seconds
     }
+
+    /// This and then another. Comes from where the longer one does; the bands add up.
+    #[must_use]
+    pub fn then(&self, other: &Self) -> Self {
+        let seconds = self.seconds + other.seconds;
+        let off = |own: fn(&Band) -> f64| {
+            if seconds > 0.0 {
+                (own(&self.band) * self.seconds + own(&other.band) * other.seconds) / seconds
+            } else {
+                0.0
+            }
+        };
+        Self {
+            compute: self.compute + other.compute,
+            memory: self.memory + other.memory,
+            link: self.link + other.link,
+            launch: self.launch + other.launch,
+            seconds,
+            kernels: self.kernels + other.kernels,
+            origin: if self.seconds < other.seconds {
+                other.origin
+            } else {
+                self.origin
+            },
+            band: Band {
+                below: off(|band| band.below),
+                above: off(|band| band.above),
+            },
+        }
+    }
+}
+
+/// A collective among ranks of one scale-up domain.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Joint {
+    /// Which.
+    pub collective: Collective,
+    /// Ranks.
+    pub ranks: u32,
+    /// Bytes of the buffer: what a rank ends with or starts with, whichever is more.
+    pub bytes: f64,
+    /// Rate of a rank inside the domain, as drawn, bytes/s.
+    pub rate: f64,
+}
+
+/// What moves a sequence's cache from one engine to another.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TransferEngine {
+    /// Seconds before and after the bytes: finding, posting, completing.
+    pub latency: f64,
+    /// Share of a link's rate it reaches.
+    pub efficiency: f64,
+    /// Most bytes per second it drives through one NIC, before that share.
+    pub nic: f64,
+}
+
+impl TransferEngine {
+    /// Links as drawn and nothing else.
+    pub const IDEAL: Self = Self {
+        latency: 0.0,
+        efficiency: 1.0,
+        nic: f64::INFINITY,
+    };
 }
 
 /// A way of pricing operators.
@@ -402,12 +472,20 @@ pub trait Fidelity: Send + Sync {
     fn name(&self) -> &'static str;
     /// The prices of one engine's kernels on one GPU.
     fn on(&self, gpu: &Gpu, engine: &Engine) -> Arc<dyn Prices>;
+    /// What moves caches between pools.
+    fn transfer(&self) -> TransferEngine {
+        TransferEngine::IDEAL
+    }
 }
 
 /// Prices of operators on one GPU.
 pub trait Prices: Send + Sync {
     /// The price of one operator.
     fn price(&self, operator: &Operator) -> OpCost;
+    /// The price of a collective inside a domain, where more is known than its links.
+    fn collective(&self, _asked: &Joint) -> Option<OpCost> {
+        None
+    }
     /// Whether it takes so little time that nothing need be remembered.
     fn quick(&self) -> bool {
         false

@@ -311,7 +311,7 @@ impl StepPricer {
                 }
                 // All-reduces of the layers; TP splits the embedding's rows, so its look-up ends in
                 // one too.
-                let reduce = all_reduce(&self.tp, n * h * 2.0);
+                let reduce = all_reduce(&self.tp, n * h * 2.0, &*self.prices);
                 let times: f64 = parts
                     .kinds
                     .iter()
@@ -321,7 +321,7 @@ impl StepPricer {
                 add_cost(&mut price, &reduce, times);
                 for kind in &parts.kinds {
                     let inner = inner_reduction(&self.model.layers[kind.run]);
-                    let reduce = all_reduce(&self.tp, n * inner * 2.0);
+                    let reduce = all_reduce(&self.tp, n * inner * 2.0, &*self.prices);
                     add_cost(&mut price, &reduce, kind.count);
                 }
             }
@@ -342,9 +342,9 @@ impl StepPricer {
                     // vLLM's default: tokens of all lanes are gathered before the experts, their
                     // results scattered after, then summed over TP.
                     let width = expert_width(&self.model, kind.run);
-                    let exchange = all_gather(&self.dp, n * width * 2.0);
+                    let exchange = all_gather(&self.dp, n * width * 2.0, &*self.prices);
                     add_cost(&mut price, &exchange, 2.0 * kind.count);
-                    let reduce = all_reduce(&self.tp, lane * h * 2.0);
+                    let reduce = all_reduce(&self.tp, lane * h * 2.0, &*self.prices);
                     add_cost(&mut price, &reduce, kind.count);
                 }
             }
@@ -352,7 +352,11 @@ impl StepPricer {
                 let kernels = head(&self.model, self.layout, self.precision, n);
                 add(&mut price, &kernels, 1.0);
                 let logits = n * real(self.model.vocab) * 2.0;
-                add_cost(&mut price, &all_gather(&self.tp, logits), 1.0);
+                add_cost(
+                    &mut price,
+                    &all_gather(&self.tp, logits, &*self.prices),
+                    1.0,
+                );
             }
         }
         price

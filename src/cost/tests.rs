@@ -1,10 +1,13 @@
+use super::calibrated::{
+    Attributes, Calibrated, Calibrations, Errors, Family, Forest, Surface, TableId,
+};
 use super::collective::ring_bytes_time;
 use super::layer::{by_tokens, experts};
 use super::*;
 use crate::catalog::{Catalog, Dtype, GpuId, ModelId};
 use crate::cluster::{GpuIx, Router, unfold};
 use crate::model::{Models, Precision, WeightFormat, layer_flops_per_token};
-use crate::plan::{Demand, Design, Layout, Plan, compile};
+use crate::plan::{Demand, Design, Layout, ModelRef, Plan, compile};
 use crate::project::example;
 use crate::units::ByteRate;
 use proptest::prelude::*;
@@ -69,14 +72,16 @@ fn collectives_across_nodes_cost_more_and_follow_the_nics() {
         two.inter_rate
     );
     let mib = 8.0 * 1_048_576.0;
-    assert!(all_reduce(&two, mib).seconds() > all_reduce(&one, mib).seconds());
+    let roofline = RooflineOn::of(&plan.pools[0].gpu);
+    let reduce = |group: &CommGroup| all_reduce(group, mib, &roofline).seconds();
+    assert!(reduce(&two) > reduce(&one));
     // Half the links: two GPUs share one.
     let mut fewer = design;
     fewer.cluster.links[0].count = 4;
     let (topology, _) = unfold(&fewer.cluster, &Catalog::embedded().unwrap());
     let shared = CommGroup::of(&topology, &mut Router::new(&topology), &across);
     assert!(shared.inter_rate < two.inter_rate);
-    assert!(all_reduce(&shared, mib).seconds() > all_reduce(&two, mib).seconds());
+    assert!(reduce(&shared) > reduce(&two));
 }
 
 #[test]
@@ -201,6 +206,135 @@ fn four_kv_heads_at_tp_8_send_twice_the_bytes() {
     assert!((twice - 2.0 * once).abs() < 1e-6, "{twice}");
 }
 
+/// A fit as a table of H100 would give it.
+fn fitted(family: Family, engine: &str, precision: &str, parameters: &[f64]) -> Surface {
+    Surface {
+        id: TableId {
+            gpu: GpuId::new("h100-sxm").unwrap(),
+            family,
+            engine: engine.to_owned(),
+            version: "1.0".to_owned(),
+            precision: precision.to_owned(),
+            kernel: String::new(),
+        },
+        attributes: Attributes::default(),
+        parameters: parameters.to_vec(),
+        forest: Forest::default(),
+        range: vec![(5.0, 21.0), (0.6, 2.1)],
+        held_out: Errors::default(),
+        residuals: None,
+    }
+}
+
+#[test]
+fn calibration_decides_the_protocol_and_the_drawing_the_links() {
+    let nccl = [6.0, 3.0, 0.05, 6.0, 0.3, 20.0, 0.45, 1.0];
+    let own = [
+        3.0, 0.4, 0.5, 2.0, 1.0, 0.5, 20.0, 0.78, 1.0, 1.0, 20.0, 0.8,
+    ];
+    let surfaces = vec![
+        fitted(Family::Nccl, "nccl", "all_gather", &nccl),
+        fitted(Family::Nccl, "nccl", "reduce_scatter", &nccl),
+        fitted(Family::CustomAllreduce, "vllm", "bfloat16", &own),
+    ];
+    let catalog = Arc::new(Catalog::embedded().unwrap());
+    let fidelity = Calibrated::new(Arc::new(Calibrations::of(surfaces)), Arc::clone(&catalog));
+    let plan = plan_of(&worked(1));
+    let prices = fidelity.on(&plan.pools[0].gpu, &plan.pools[0].engine);
+    let mut router = Router::new(&plan.topology);
+    let mut group = |ranks: u32| {
+        let ranks: Vec<GpuIx> = (0..ranks).map(GpuIx).collect();
+        CommGroup::of(&plan.topology, &mut router, &ranks)
+    };
+    let (eight, sixteen) = (group(8), group(16));
+    // Small ones are the engine's one-shot: its start and half a microsecond a doubling.
+    let small = all_reduce(&eight, 1024.0, &*prices);
+    assert_eq!(small.origin, Origin::Relative);
+    assert!(
+        (3.5e-6..6e-6).contains(&small.seconds()),
+        "{}",
+        small.seconds()
+    );
+    // Large ones reach 78 % of the 200 GB/s drawn.
+    let large = all_reduce(&eight, 1e9, &*prices).seconds();
+    assert!(
+        (large / (2.0 * 7.0 / 8.0 * 1e9 / 156e9) - 1.0).abs() < 0.05,
+        "{large}"
+    );
+    // Between servers the NICs decide: what is fitted inside them is added, and no more than that.
+    let across = all_reduce(&sixteen, 1e9, &*prices).seconds();
+    let plain = all_reduce(&sixteen, 1e9, &RooflineOn::of(&plan.pools[0].gpu)).seconds();
+    assert!((across / plain - 1.0).abs() < 0.1, "{across} {plain}");
+    let mut before = 0.0;
+    for doubling in 0..30 {
+        let bytes = 256.0 * f64::from(1_u32 << doubling);
+        let now = all_reduce(&eight, bytes, &*prices).seconds();
+        assert!(now >= before, "{bytes}");
+        assert!(
+            all_gather(&sixteen, bytes, &*prices).seconds()
+                > all_gather(&eight, bytes, &*prices).seconds()
+        );
+        before = now;
+    }
+}
+
+/// Mooncake's measured transfers of Qwen3-8B between two servers of eight H800, TP 8 at both ends
+/// (`systems.md` §19): prompt, bytes, milliseconds. Eight key-value heads: nothing is doubled.
+#[test]
+fn measured_kv_transfers_are_met_by_one_latency_and_one_efficiency() {
+    const MIB: f64 = 1_048_576.0;
+    let rows = [
+        (128, 20.0 * MIB, 0.54),
+        (1024, 146.0 * MIB, 1.50),
+        (4096, 578.0 * MIB, 4.75),
+        (8192, 1.13 * 1024.0 * MIB, 8.84),
+        (32768, 4.50 * 1024.0 * MIB, 31.65),
+    ];
+    let catalog = Arc::new(Catalog::embedded().unwrap());
+    let fidelity = Calibrated::new(Arc::new(Calibrations::default()), catalog);
+    let engine = fidelity.transfer();
+    // NICs of 200 Gb/s, and of 400 Gb/s, of which the engine drives as much.
+    for link in [25.0, 50.0] {
+        let mut design = worked(0);
+        design.model = ModelRef::Preset(ModelId::new("qwen3-8b").unwrap());
+        for pool in &mut design.pools {
+            pool.layout = Layout {
+                tp: 8,
+                pp: 1,
+                dp: 1,
+                ep: 1,
+                ..Layout::SINGLE
+            };
+        }
+        for own in &mut design.cluster.links {
+            own.rate = rate(link);
+        }
+        let plan = plan_of(&design);
+        let shape = kv_transfer(
+            &mut Router::new(&plan.topology),
+            &plan.model,
+            &|channel| plan.topology.channel(channel).rate.get(),
+            (&plan.pools[0], 0, 0),
+            (&plan.pools[1], 0, 0),
+        )
+        .unwrap();
+        let rates = transfer_rates(&plan.topology, &engine);
+        for (prompt, bytes, measured) in rows {
+            // 36 layers, 8 heads of 128, keys and values in BF16; the table rounds and counts a
+            // little around it.
+            let sent = shape.bytes(prompt);
+            assert!((sent - 147_456.0 * f64::from(u32::try_from(prompt).unwrap())).abs() < 1.0);
+            assert!((bytes / sent - 1.0).abs() < 0.12, "{prompt}: {sent}");
+            let took = transfer_time(&shape, prompt, &rates, &engine) * 1e3;
+            let off = took / measured - 1.0;
+            assert!(
+                off.abs() < 0.08,
+                "{link} GB/s, {prompt}: {took:.2} ms, {measured}"
+            );
+        }
+    }
+}
+
 #[test]
 fn kv_is_spread_over_the_rails_of_the_replicas() {
     let plan = plan_of(&worked(0));
@@ -240,14 +374,26 @@ fn operators() -> impl Strategy<Value = Operator> {
             tokens,
             pairs: tokens * (context + 0.5 * (tokens + 1.0)),
             entries: context + tokens,
+            context,
             heads: 8.0,
+            kv_heads: 1.0,
             qk_dim: 128.0,
             v_dim: 128.0,
+            window: 0.0,
+            kv: Dtype::Bf16,
+            latent: false,
             kv_bytes: 512.0
         }),
         (1.0f64..1024.0, 0.0f64..1e8).prop_map(|(sequences, entries)| Operator::Decode {
             sequences,
             entries,
+            heads: 8.0,
+            kv_heads: 1.0,
+            qk_dim: 128.0,
+            v_dim: 128.0,
+            window: 0.0,
+            kv: Dtype::Bf16,
+            latent: false,
             flops: 4096.0,
             kv_bytes: 512.0
         }),
@@ -263,15 +409,21 @@ fn operators() -> impl Strategy<Value = Operator> {
             sequences,
             flops: 1e6,
             bytes: 1e4,
-            state_bytes
+            state_bytes,
+            delta: None,
         }),
         (n(), 1.0f64..1e7).prop_map(|(tokens, state_bytes)| Operator::Scan {
             tokens,
             flops: 1e6,
             bytes: 1e4,
-            state_bytes
+            state_bytes,
+            delta: None,
         }),
         (n(), 1.0f64..256.0).prop_map(|(copies, visited)| Operator::Experts {
+            tokens: copies / 8.0,
+            top_k: 8.0,
+            experts: 256.0,
+            local: 256.0,
             copies,
             visited,
             hidden: 2048.0,
@@ -289,15 +441,15 @@ proptest! {
     fn prices_are_finite_and_a_better_gpu_is_never_slower(op in operators(), faster in 1.0f64..4.0) {
         let catalog = Catalog::embedded().unwrap();
         let gpu = catalog.gpu(&GpuId::new("h800-sxm").unwrap()).unwrap();
-        let price = Roofline.price(gpu, &op);
+        let price = RooflineOn::of(gpu).price(&op);
         let seconds = price.seconds();
         prop_assert!(seconds.is_finite() && seconds > 0.0);
         let mut better = gpu.clone();
         better.bandwidth = better.bandwidth * faster;
-        prop_assert!(Roofline.price(&better, &op).seconds() <= seconds);
+        prop_assert!(RooflineOn::of(&better).price(&op).seconds() <= seconds);
         better.peaks.bf16 = better.peaks.bf16 * faster;
         better.peaks.fp8 = better.peaks.fp8.map(|peak| peak * faster);
-        prop_assert!(Roofline.price(&better, &op).seconds() <= seconds);
+        prop_assert!(RooflineOn::of(&better).price(&op).seconds() <= seconds);
     }
 
     #[test]

@@ -6,9 +6,12 @@
 //! on every rank and is sent to each; a recurrent state is divided evenly. Windows send what they
 //! keep, states are sent once. A transfer is one fluid flow over all its rank-to-rank paths:
 //! channel `c` carries the share `w_c` of its bytes, the slowest share decides.
+//!
+//! What moves it, a [`TransferEngine`], needs a time of its own and reaches a share of the links.
 
+use super::operator::TransferEngine;
 use crate::catalog::Dtype;
-use crate::cluster::{ChannelId, GpuIx, Router};
+use crate::cluster::{ChannelId, GpuIx, Router, Topology};
 use crate::model::{Attention, CachePart, Extent, INDEX_KEYS, Model, layer_cache};
 use crate::plan::{Layout, PlannedPool, StageRun};
 use crate::units::real;
@@ -73,6 +76,43 @@ impl TransferShape {
         shares.retain(|_, share| *share > 0.0);
         shares.into_iter().collect()
     }
+}
+
+/// Bytes per second at which caches move over each channel of a topology, by its index.
+#[must_use]
+pub fn transfer_rates(topology: &Topology, engine: &TransferEngine) -> Vec<f64> {
+    topology
+        .channels()
+        .iter()
+        .map(|channel| {
+            let most = if topology.is_nic_port(channel) {
+                engine.nic
+            } else {
+                f64::INFINITY
+            };
+            channel.rate.get().min(most) * engine.efficiency
+        })
+        .collect()
+}
+
+/// Seconds of a transfer alone on the links: what a sequence of `tokens` takes.
+#[must_use]
+pub fn transfer_time(
+    shape: &TransferShape,
+    tokens: u64,
+    rates: &[f64],
+    engine: &TransferEngine,
+) -> f64 {
+    let bytes = shape.bytes(tokens);
+    let slowest = shape
+        .channels(tokens)
+        .iter()
+        .map(|(channel, share)| {
+            let rate = rates.get(channel.0 as usize).copied().unwrap_or(0.0);
+            bytes * share / rate
+        })
+        .fold(0.0, f64::max);
+    engine.latency + shape.latency + slowest
 }
 
 /// Layers two stages share, by layer run.

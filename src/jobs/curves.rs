@@ -2,7 +2,7 @@
 //! first, then a fine one.
 
 use crate::catalog::Catalog;
-use crate::cost::Roofline;
+use crate::cost::Fidelity;
 use crate::model::Models;
 use crate::plan::{Design, DesignId, Finding, MemoryBudget, Plan, PoolId, compile};
 use crate::sim::{SimError, Summary};
@@ -40,6 +40,8 @@ pub struct CurveJob {
     pub trace: Option<Arc<Trace>>,
     /// The curve asked for.
     pub study: CurveStudy,
+    /// Whose prices.
+    pub fidelity: Arc<dyn Fidelity>,
     /// Hardware.
     pub catalog: Arc<Catalog>,
     /// Models.
@@ -219,7 +221,7 @@ impl Worker {
             let ask = Ask {
                 workload: self.job.workload.clone(),
                 trace: self.job.trace.clone(),
-                fidelity: Arc::new(Roofline),
+                fidelity: Arc::clone(&self.job.fidelity),
             };
             let plans = self.plans(&ask);
             for stage in [Stage::Coarse, Stage::Fine] {
@@ -332,7 +334,7 @@ impl Worker {
     }
 }
 
-fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+pub(super) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     let words = panic
         .downcast_ref::<&str>()
         .map(|text| (*text).to_owned())

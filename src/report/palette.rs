@@ -64,6 +64,21 @@ pub const CANDIDATE: Rgb = Rgb(0xB0, 0xB7, 0xBE);
 /// A limit that must be met, such as an SLO line.
 pub const LIMIT: Tone = tone(Rgb(0xB4, 0x23, 0x2C), Rgb(0xFF, 0x8A, 0x80));
 
+/// Errors, from small to large: up to which share a class goes, and its colour. Blue is good and
+/// orange bad, with the middle pale, so that it reads the same for colour-blind readers; cells say
+/// the number too. The bounds are those the calibrations are held to.
+pub const ERROR_SCALE: [(f64, Tone); 6] = [
+    (0.03, tone(Rgb(0x1F, 0x5F, 0xA8), Rgb(0x3D, 0x8F, 0xE0))),
+    (0.06, tone(Rgb(0x6F, 0xA8, 0xDC), Rgb(0x2A, 0x62, 0x9C))),
+    (0.10, tone(Rgb(0xC4, 0xDB, 0xEF), Rgb(0x2B, 0x45, 0x60))),
+    (0.15, tone(Rgb(0xFB, 0xE0, 0xC0), Rgb(0x5C, 0x47, 0x2E))),
+    (0.25, tone(Rgb(0xF2, 0xA9, 0x5C), Rgb(0x9A, 0x62, 0x22))),
+    (
+        f64::INFINITY,
+        tone(Rgb(0xC2, 0x55, 0x0A), Rgb(0xEE, 0x8A, 0x35)),
+    ),
+];
+
 /// How a design's curve looks: colour never alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeriesLook {

@@ -12,7 +12,7 @@ use super::replica::ReplicaState;
 use super::request::{Arena, ReqId};
 use super::summary::{Summary, Work};
 use crate::cluster::Router;
-use crate::cost::{Fidelity, StepPricer, TransferShape, reaches};
+use crate::cost::{Fidelity, StepPricer, TransferShape, reaches, transfer_rates};
 use crate::plan::{FirstToken, Phases, Plan};
 use crate::workload::{Load, Source, Trace, Workload, WorkloadError};
 use std::collections::BTreeMap;
@@ -117,6 +117,8 @@ struct Engine<'a> {
     entries: Vec<(u32, u32)>,
     last_entry: usize,
     network: Network,
+    /// Seconds a transfer takes besides its bytes and its path's latency.
+    transfer_latency: f64,
     router: Router<'a>,
     /// Shapes of transfers between lanes, as they come up.
     shapes: BTreeMap<(u32, u32, u32, u32), Option<Route>>,
@@ -159,6 +161,7 @@ impl<'a> Engine<'a> {
             None,
         )?;
         let reaches = reaches(&plan.model);
+        let transfer = scenario.fidelity.transfer();
         let mut replicas: Vec<ReplicaState> = Vec::new();
         let mut lanes_of: Vec<Vec<(u32, u32)>> = Vec::new();
         for service in &plan.services {
@@ -223,13 +226,8 @@ impl<'a> Engine<'a> {
             pricers,
             last_entry: entries.len() - 1,
             entries,
-            network: Network::new(
-                plan.topology
-                    .channels()
-                    .iter()
-                    .map(|channel| channel.rate.get())
-                    .collect(),
-            ),
+            network: Network::new(transfer_rates(&plan.topology, &transfer)),
+            transfer_latency: transfer.latency,
             router: Router::new(&plan.topology),
             shapes: BTreeMap::new(),
             pending: None,

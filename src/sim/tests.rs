@@ -497,7 +497,7 @@ fn the_worked_example_gives_the_committed_bytes() {
     });
     assert_eq!(
         hashes.map(|h| format!("{h:016x}")),
-        ["af87f3aa46b8ab65", "8affcb72250df1cd"]
+        ["ea82343006e3fcc4", "f4283881bc8b31cf"]
     );
 }
 

@@ -46,7 +46,7 @@ fn simulate_prints_the_stable_keys() {
     }
     assert_eq!(run["window"]["kind"], "steady");
     assert_eq!(run["saturated"], false);
-    assert_eq!(run["provenance"]["fidelity"], "roofline");
+    assert_eq!(run["provenance"]["fidelity"], "calibrated");
     assert!(run["stats"]["events"].as_u64().unwrap() > 0);
     let per_gpu = run["output_tokens_per_s"].as_f64().unwrap() / 16.0;
     assert!((run["output_tokens_per_s_per_gpu"].as_f64().unwrap() - per_gpu).abs() < 1e-9);

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 /// Each module and what it may use. `app` and `cli` may use everything but each other.
-const MAY_USE: [(&str, &[&str]); 13] = [
+const MAY_USE: [(&str, &[&str]); 14] = [
     ("units", &[]),
     ("catalog", &["units"]),
     ("model", &["units", "catalog"]),
@@ -12,6 +12,7 @@ const MAY_USE: [(&str, &[&str]); 13] = [
     ("workload", &["units"]),
     ("plan", &["units", "catalog", "model", "cluster"]),
     ("cost", &["units", "catalog", "model", "cluster", "plan"]),
+    ("calibrate", &["units", "catalog", "cost"]),
     (
         "sim",
         &[
@@ -39,15 +40,35 @@ const MAY_USE: [(&str, &[&str]); 13] = [
     (
         "jobs",
         &[
-            "units", "catalog", "model", "cluster", "plan", "cost", "workload", "sim", "study",
+            "units",
+            "catalog",
+            "model",
+            "cluster",
+            "plan",
+            "cost",
+            "workload",
+            "sim",
+            "study",
             "project",
+            "calibrate",
         ],
     ),
     (
         "cli",
         &[
-            "units", "catalog", "model", "cluster", "plan", "cost", "workload", "sim", "study",
-            "report", "project", "jobs",
+            "units",
+            "catalog",
+            "model",
+            "cluster",
+            "plan",
+            "cost",
+            "workload",
+            "sim",
+            "study",
+            "report",
+            "project",
+            "jobs",
+            "calibrate",
         ],
     ),
 ];

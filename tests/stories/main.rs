@@ -7,8 +7,10 @@
 )]
 
 mod bad_input;
+mod calibrations;
 mod command_line;
 mod layers;
+mod operators;
 mod replay;
 mod support;
 mod window;

@@ -47,6 +47,11 @@ impl Program {
 
     /// Runs the program without a display and without the user's presets.
     pub fn run(&self, args: &[&str]) -> Ran {
+        self.run_with(None, args)
+    }
+
+    /// Runs it with a folder of presets.
+    pub fn run_with(&self, presets: Option<&Path>, args: &[&str]) -> Ran {
         let output: Output = Command::new(env!("CARGO_BIN_EXE_frontier"))
             .args(args)
             .current_dir(self.dir.path())
@@ -54,6 +59,7 @@ impl Program {
             .env_remove("WAYLAND_DISPLAY")
             .env_remove("WAYLAND_SOCKET")
             .env_remove("FRONTIER_PRESETS")
+            .envs(presets.map(|dir| ("FRONTIER_PRESETS", dir)))
             .env("XDG_CONFIG_HOME", self.dir.path())
             .output()
             .unwrap();

@@ -17,12 +17,12 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A window with a document in it.
-struct Window {
-    harness: Harness<'static, App>,
+pub struct Window {
+    pub harness: Harness<'static, App>,
 }
 
 impl Window {
-    fn open(project: Project) -> Self {
+    pub fn open(project: Project) -> Self {
         let harness = Harness::builder()
             .with_size([1600.0, 1100.0])
             .with_max_steps(60)
@@ -32,24 +32,35 @@ impl Window {
         window
     }
 
-    fn example() -> Self {
+    /// With folders of its own; paths are typed.
+    pub fn with(options: frontier::app::AppOptions) -> Self {
+        let harness = Harness::builder()
+            .with_size([1600.0, 1100.0])
+            .with_max_steps(60)
+            .build_eframe(|cc| App::for_test_with(&cc.egui_ctx, options).unwrap());
+        let mut window = Self { harness };
+        window.settle();
+        window
+    }
+
+    pub fn example() -> Self {
         Self::open(project::example(FIRST_EXAMPLE).unwrap())
     }
 
-    fn app(&self) -> &App {
+    pub fn app(&self) -> &App {
         self.harness.state()
     }
 
-    fn text(&self) -> String {
+    pub fn text(&self) -> String {
         to_text(self.app().project())
     }
 
     /// A few frames: what was asked for is done and drawn.
-    fn settle(&mut self) {
+    pub fn settle(&mut self) {
         self.harness.run_steps(5);
     }
 
-    fn wait<T>(&mut self, what: &str, test: impl Fn(&Self) -> Option<T>) -> T {
+    pub fn wait<T>(&mut self, what: &str, test: impl Fn(&Self) -> Option<T>) -> T {
         let start = Instant::now();
         loop {
             if let Some(found) = test(self) {
@@ -63,20 +74,20 @@ impl Window {
     }
 
     /// The curve of the design in view, of the document as it is.
-    fn curve(&mut self) -> Vec<CurvePoint> {
+    pub fn curve(&mut self) -> Vec<CurvePoint> {
         self.wait("the curve", |w| w.app().curve().map(<[_]>::to_vec))
     }
 
-    fn button(&self, label: &str) -> Pos2 {
+    pub fn button(&self, label: &str) -> Pos2 {
         let found = self.harness.get_by_role_and_label(Access::Button, label);
         found.rect().center()
     }
 
-    fn place(&self, label: &str) -> Pos2 {
+    pub fn place(&self, label: &str) -> Pos2 {
         self.harness.get_by_label(label).rect().center()
     }
 
-    fn press(&mut self, at: Pos2, pressed: bool) {
+    pub fn press(&mut self, at: Pos2, pressed: bool) {
         self.harness.event(Event::PointerButton {
             pos: at,
             button: PointerButton::Primary,
@@ -86,7 +97,7 @@ impl Window {
         self.harness.step();
     }
 
-    fn click(&mut self, at: Pos2) {
+    pub fn click(&mut self, at: Pos2) {
         self.harness.hover_at(at);
         self.harness.step();
         self.press(at, true);
@@ -94,7 +105,7 @@ impl Window {
         self.settle();
     }
 
-    fn drag(&mut self, from: Pos2, to: Pos2) {
+    pub fn drag(&mut self, from: Pos2, to: Pos2) {
         self.harness.hover_at(from);
         self.harness.step();
         self.press(from, true);
@@ -107,7 +118,7 @@ impl Window {
     }
 
     /// Types into the field that has the focus, in place of what it says.
-    fn type_anew(&mut self, text: &str) {
+    pub fn type_anew(&mut self, text: &str) {
         self.harness
             .key_combination_modifiers(Modifiers::COMMAND, &[egui::Key::A]);
         self.harness.step();
@@ -118,7 +129,7 @@ impl Window {
     }
 
     /// Drops files on the window, as a file manager does.
-    fn drop_files(&mut self, paths: &[&Path]) {
+    pub fn drop_files(&mut self, paths: &[&Path]) {
         #[derive(Debug)]
         struct Dropped(PathBuf);
         impl egui::DroppedFile for Dropped {
@@ -137,19 +148,19 @@ impl Window {
         self.harness.input_mut().dropped_files.clear();
     }
 
-    fn wait_for_label(&mut self, label: &str) {
+    pub fn wait_for_label(&mut self, label: &str) {
         self.wait(label, |w| {
             w.harness.query_by_label_contains(label).map(drop)
         });
     }
 
-    fn click_label(&mut self, label: &str) {
+    pub fn click_label(&mut self, label: &str) {
         let found = self.harness.get_by_label_contains(label).rect();
         self.click(found.center());
     }
 
     /// `Undo: …` of the Edit menu; false: there is nothing to undo.
-    fn undo(&mut self) -> bool {
+    pub fn undo(&mut self) -> bool {
         self.click(self.button("Edit"));
         let item = self
             .harness

@@ -2,15 +2,15 @@
 //! overlaid in the colour, dash and marker that exports use too.
 
 use super::plot::{Curve, PlotSpec, plot_ui};
-use super::{Hovered, ResultsView, Shown, empty_ui, what_to_do};
+use super::{Hovered, ResultsView, Shown, empty_ui, provenance_ui, what_to_do};
 use crate::app::command::{Action, Actions};
 use crate::app::outcome::Freshness;
 use crate::app::theme::space;
 use crate::app::widgets::marker;
 use crate::app::{starter, style};
 use crate::report::palette;
-use crate::report::{Metric, load_value, provenance_line};
-use eframe::egui::{self, Button, Label, RichText, Sense, Ui, vec2};
+use crate::report::{Metric, load_value};
+use eframe::egui::{self, Button, RichText, Sense, Ui, vec2};
 
 pub(super) fn curve_ui(
     ui: &mut Ui,
@@ -44,7 +44,7 @@ pub(super) fn curve_ui(
         // The other plots mark the same point.
         ui.ctx().request_repaint();
     }
-    footnote_ui(ui, shown);
+    provenance_ui(ui, shown);
 }
 
 fn spec<'a>(metric: Metric, view: &ResultsView, shown: &'a Shown<'a>) -> PlotSpec<'a> {
@@ -144,16 +144,6 @@ fn legend_ui(ui: &mut Ui, shown: &Shown<'_>, cut: bool, actions: &mut Actions) {
             .on_hover_text("Too high to show without flattening the rest; point at it");
         }
     });
-}
-
-/// Fidelity, engine, error band, window and seed.
-fn footnote_ui(ui: &mut Ui, shown: &Shown<'_>) {
-    let mut runs = shown.lines.iter().flat_map(|l| l.points.last());
-    let words = runs
-        .next()
-        .map(|point| provenance_line(&point.summary))
-        .unwrap_or_default();
-    ui.add(Label::new(RichText::new(words).small().color(shown.theme().text_muted)).truncate());
 }
 
 /// Keeps `Hovered` meaningful when curves shrink.

@@ -8,7 +8,7 @@ use crate::app::theme::{Theme, text};
 use crate::app::widgets::{dot, marker};
 use crate::report::palette::{self, LIMIT};
 use crate::report::ticks::{Tick, linear, log_candidates};
-use crate::report::{Axis, Direction, Figure, Mark, Panel, Rgb, Scale, Series};
+use crate::report::{Axis, Dash, Direction, Figure, Mark, Panel, Rgb, Scale, Series};
 use eframe::egui::{
     self, Align2, Color32, FontId, Painter, Pos2, Response, RichText, Sense, Stroke, Ui, Vec2, vec2,
 };
@@ -247,8 +247,15 @@ impl Drawing<'_> {
                 dashed(&painter, &[*a, *b], series.dash, Stroke::new(1.8, color));
             }
         }
+        // Dense clouds are read as a mass: smaller, and thinner where they are few.
+        let (radius, color) = match at.len() {
+            _ if series.dash != Dash::Hidden => (3.4, color),
+            0..=60 => (3.0, color),
+            61..=400 => (2.4, color.gamma_multiply(0.8)),
+            _ => (1.7, color.gamma_multiply(0.55)),
+        };
         for at in at.into_iter().flatten() {
-            painter.add(marker(series.marker, at, 3.4, color, None));
+            painter.add(marker(series.marker, at, radius, color, None));
         }
     }
 

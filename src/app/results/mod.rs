@@ -1,25 +1,30 @@
-//! The bottom panel: curves, their table, memory, theoretical cost, problems.
+//! The bottom panel: curves, their table, memory, theoretical cost, calibrations, problems.
 
+pub(super) mod calibration;
 mod cost;
 mod curve;
 mod figure;
 mod memory;
 mod model;
+mod numbers;
 mod plot;
 mod problems;
 mod still;
 mod table;
 
+use super::calibrating::Calibrating;
 use super::command::{Actions, UiCommand};
 use super::inspector::Inspected;
 use super::outcome::{DesignOutcome, Freshness, Outcome};
 use super::style;
 use super::theme::{Theme, space};
 use super::widgets::sentence;
-use crate::jobs::CurvePoint;
+use crate::jobs::{CalibrationProgress, CurvePoint};
 use crate::plan::Design;
 use crate::project::Project;
-use crate::report::{LoadKind, Statistic};
+use crate::report::{LoadKind, Statistic, provenance_line};
+use crate::sim::{Provenance, Summary};
+pub use calibration::CalibrationView;
 pub use cost::CostView;
 use eframe::egui::{self, Button, RichText, Sense, Stroke, Ui};
 pub use problems::problem_counts;
@@ -38,17 +43,20 @@ pub enum ResultsTab {
     Cost,
     /// What follows from the model's shape.
     Model,
+    /// How good the prices are.
+    Calibration,
     /// What is wrong.
     Problems,
 }
 
 impl ResultsTab {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::Curve,
         Self::Table,
         Self::Memory,
         Self::Cost,
         Self::Model,
+        Self::Calibration,
         Self::Problems,
     ];
 
@@ -59,6 +67,7 @@ impl ResultsTab {
             Self::Memory => "Memory",
             Self::Cost => "Cost",
             Self::Model => "Model",
+            Self::Calibration => "Calibration",
             Self::Problems => "Problems",
         }
     }
@@ -77,6 +86,8 @@ pub struct ResultsView {
     pub cost: CostView,
     /// What the model tab is set to.
     pub model: model::ModelView,
+    /// The calibration page.
+    pub calibration: CalibrationView,
 }
 
 /// The point under the pointer: marked in all plots.
@@ -89,10 +100,12 @@ pub struct Hovered {
 }
 
 impl ResultsView {
-    /// Another document was opened: the tab stays, the rest is forgotten.
+    /// Another document was opened: the tab stays and what is not of the document, the rest is
+    /// forgotten.
     pub fn reset(&mut self) {
         *self = Self {
             tab: self.tab,
+            calibration: std::mem::take(&mut self.calibration),
             ..Self::default()
         };
     }
@@ -130,6 +143,8 @@ pub struct Shown<'a> {
     pub lines: Vec<Line<'a>>,
     /// How far the running job is.
     pub progress: Option<(u32, u32)>,
+    /// Prices and calibrations.
+    pub calibrating: &'a Calibrating,
 }
 
 impl<'a> Shown<'a> {
@@ -138,6 +153,7 @@ impl<'a> Shown<'a> {
     pub fn new(
         inspected: &'a Inspected<'a>,
         outcome: &'a Outcome,
+        calibrating: &'a Calibrating,
         progress: Option<(u32, u32)>,
     ) -> Self {
         let line = |(index, design): (usize, &'a Design)| {
@@ -162,7 +178,24 @@ impl<'a> Shown<'a> {
                 .map(line)
                 .collect(),
             progress,
+            calibrating,
         }
+    }
+
+    /// Where the numbers of the design in view come from, or of the first design that has some.
+    #[must_use]
+    pub fn provenance(&self) -> Option<&'a Provenance> {
+        self.summary().map(|summary| &summary.provenance)
+    }
+
+    fn summary(&self) -> Option<&'a Summary> {
+        let viewed = |line: &&Line<'_>| line.design.id == self.inspected.design.id;
+        let first = self.lines.iter().find(viewed);
+        let point = first
+            .into_iter()
+            .chain(&self.lines)
+            .find_map(|l| l.points.last());
+        point.map(|point| &*point.summary)
     }
 
     fn theme(&self) -> &'a Theme {
@@ -189,15 +222,25 @@ pub fn results_ui(ui: &mut Ui, view: &mut ResultsView, shown: &Shown<'_>, action
         ResultsTab::Memory => memory::memory_ui(ui, shown, actions),
         ResultsTab::Cost => cost::cost_ui(ui, &mut view.cost, shown),
         ResultsTab::Model => model::model_ui(ui, &mut view.model, shown),
+        ResultsTab::Calibration => {
+            calibration::calibration_ui(ui, &mut view.calibration, shown, actions);
+        }
         ResultsTab::Problems => problems::problems_ui(ui, shown, actions),
     }
 }
+
+/// Below this width tabs stand closer and only the top bar says how a run is going.
+const NARROW: f32 = 860.0;
 
 fn header_ui(ui: &mut Ui, view: &mut ResultsView, shown: &Shown<'_>, actions: &mut Actions) {
     let theme = shown.theme();
     ui.horizontal(|ui| {
         ui.set_min_height(30.0);
         ui.spacing_mut().item_spacing.x = space::XS;
+        let narrow = ui.available_width() < NARROW;
+        if narrow {
+            ui.spacing_mut().button_padding.x = 7.0;
+        }
         for tab in ResultsTab::ALL {
             let problems = problem_counts(shown).problems();
             let words = match tab {
@@ -211,8 +254,13 @@ fn header_ui(ui: &mut Ui, view: &mut ResultsView, shown: &Shown<'_>, actions: &m
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
             ui.spacing_mut().item_spacing.x = space::S;
             let curves = matches!(view.tab, ResultsTab::Curve | ResultsTab::Table);
-            if curves || view.tab == ResultsTab::Cost {
-                let any = !curves || shown.lines.iter().any(|l| !l.points.is_empty());
+            let calibration = view.tab == ResultsTab::Calibration && view.calibration.is_plot();
+            if curves || calibration || view.tab == ResultsTab::Cost {
+                let any = match view.tab {
+                    ResultsTab::Calibration => view.calibration.has_plot(shown.calibrating),
+                    ResultsTab::Cost => true,
+                    _ => shown.lines.iter().any(|l| !l.points.is_empty()),
+                };
                 let export = Button::new(RichText::new("Export…").color(theme.accent)).frame(false);
                 if ui
                     .add_enabled(any, export)
@@ -225,7 +273,10 @@ fn header_ui(ui: &mut Ui, view: &mut ResultsView, shown: &Shown<'_>, actions: &m
             if curves {
                 statistic_ui(ui, view, shown, actions);
             }
-            progress_ui(ui, shown, actions);
+            // The top bar says it too.
+            if !(narrow && curves) {
+                run_progress_ui(ui, shown, actions);
+            }
         });
     });
 }
@@ -245,7 +296,7 @@ fn tab_ui(ui: &mut Ui, theme: &Theme, words: &str, on: bool) -> bool {
     if on {
         let rect = response.rect;
         ui.painter().hline(
-            rect.x_range().shrink(10.0),
+            rect.x_range().shrink(7.0),
             rect.bottom() + 1.0,
             Stroke::new(2.0, theme.accent),
         );
@@ -291,7 +342,7 @@ fn statistic_ui(ui: &mut Ui, view: &mut ResultsView, shown: &Shown<'_>, actions:
     });
 }
 
-fn progress_ui(ui: &mut Ui, shown: &Shown<'_>, actions: &mut Actions) {
+fn run_progress_ui(ui: &mut Ui, shown: &Shown<'_>, actions: &mut Actions) {
     let Some((done, total)) = shown.progress else {
         return;
     };
@@ -302,6 +353,21 @@ fn progress_ui(ui: &mut Ui, shown: &Shown<'_>, actions: &mut Actions) {
     if cancel.clicked() {
         actions.command(UiCommand::Cancel);
     }
+    bar_ui(ui, theme, done as usize, total as usize);
+}
+
+/// How far work on calibrations is, from the right: a bar, and what it is at.
+pub fn progress_ui(ui: &mut Ui, theme: &Theme, at: CalibrationProgress) {
+    bar_ui(ui, theme, at.done, at.total);
+    let words = if at.total > 0 {
+        format!("{}, {} of {}", at.stage, at.done, at.total)
+    } else {
+        format!("{}…", at.stage)
+    };
+    ui.label(RichText::new(words).small().color(theme.text_muted));
+}
+
+fn bar_ui(ui: &mut Ui, theme: &Theme, done: usize, total: usize) {
     #[expect(clippy::cast_precision_loss, reason = "a share of a bar")]
     let share = done as f32 / total.max(1) as f32;
     let (rect, _) = ui.allocate_exact_size(egui::vec2(96.0, 4.0), Sense::hover());
@@ -309,6 +375,13 @@ fn progress_ui(ui: &mut Ui, shown: &Shown<'_>, actions: &mut Actions) {
     let mut full = rect;
     full.set_width(rect.width() * share.clamp(0.0, 1.0));
     ui.painter().rect_filled(full, 2.0, theme.accent);
+}
+
+/// Where the numbers shown come from, in one line; all of it on hover.
+fn provenance_ui(ui: &mut Ui, shown: &Shown<'_>) {
+    let words = shown.summary().map(provenance_line).unwrap_or_default();
+    let text = RichText::new(words).small().color(shown.theme().text_muted);
+    ui.add(egui::Label::new(text).truncate());
 }
 
 /// What a panel without content says: what is missing, and what to do about it.

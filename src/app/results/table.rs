@@ -1,7 +1,7 @@
 //! The curves as numbers.
 
 use super::plot::short;
-use super::{ResultsView, Shown, empty_ui, what_to_do};
+use super::{ResultsView, Shown, empty_ui, provenance_ui, what_to_do};
 use crate::app::theme::Theme;
 use crate::app::widgets::dot;
 use crate::app::{starter, style};
@@ -12,6 +12,8 @@ use eframe::egui::{self, Align, Layout, RichText, ScrollArea, Ui};
 use egui_extras::{Column, TableBuilder};
 
 const ROW: f32 = 22.0;
+/// Height of the line below.
+const FOOTER: f32 = 22.0;
 
 pub(super) fn table_ui(ui: &mut Ui, view: &ResultsView, shown: &Shown<'_>) {
     let theme = shown.theme();
@@ -31,11 +33,16 @@ pub(super) fn table_ui(ui: &mut Ui, view: &ResultsView, shown: &Shown<'_>) {
     }
     let statistic = view.statistic(shown.project());
     let heads = heads(shown, statistic);
-    ScrollArea::horizontal()
-        .auto_shrink([false, false])
-        .show(ui, |ui| {
-            rows_ui(ui, theme, &heads, &rows, statistic);
-        });
+    let size = egui::vec2(ui.available_width(), ui.available_height() - FOOTER);
+    ui.allocate_ui(size, |ui| {
+        ui.set_min_size(size);
+        ScrollArea::horizontal()
+            .auto_shrink([false, false])
+            .show(ui, |ui| {
+                rows_ui(ui, theme, &heads, &rows, statistic);
+            });
+    });
+    provenance_ui(ui, shown);
 }
 
 fn rows_ui(

@@ -36,7 +36,11 @@ pub fn errors_of(measured: &[f64], predicted: &[f64]) -> Errors {
 }
 
 /// By size, in classes of a factor of eight.
-pub(super) fn by_size(sizes: &[f64], measured: &[f64], predicted: &[f64]) -> Vec<SizeErrors> {
+pub(in crate::calibrate) fn by_size(
+    sizes: &[f64],
+    measured: &[f64],
+    predicted: &[f64],
+) -> Vec<SizeErrors> {
     let mut classes = Vec::new();
     let mut from = 0.0;
     let mut to = 8.0;

@@ -30,8 +30,27 @@ pub(super) fn best_start(samples: &[&Sample], hardware: &Hardware) -> u64 {
 
 /// The parameters that fit best, from one start.
 pub(super) fn fit_physics(samples: &[&Sample], hardware: &Hardware, start: u64) -> Vec<f64> {
-    let (_, at) = descend(&thinned(samples, ROWS), hardware, start, STEPS);
+    let some = thinned(samples, ROWS);
+    let (_, mut at) = descend(&some, hardware, start, STEPS);
+    restore_unused(&some, hardware, &mut at);
     at.iter().map(|log| libm::exp(*log)).collect()
+}
+
+/// A parameter that no row depends on (the NIC's, where all rows are of one node) keeps the family's
+/// start instead of where a random start left it.
+fn restore_unused(samples: &[&Sample], hardware: &Hardware, at: &mut [f64]) {
+    let Some(first) = samples.first() else {
+        return;
+    };
+    let (mut here, mut there) = (Vec::new(), Vec::new());
+    residuals(samples, hardware, at, &mut here);
+    for (index, own) in first.shape.family().parameters().iter().enumerate() {
+        let fitted = std::mem::replace(&mut at[index], libm::log(own.start));
+        residuals(samples, hardware, at, &mut there);
+        if here.iter().zip(&there).any(|(a, b)| (a - b).abs() > 1e-6) {
+            at[index] = fitted;
+        }
+    }
 }
 
 /// Every so-many-th row, about `most`. Rows come in nested loops: the stride is odd, so that it
@@ -167,9 +186,11 @@ fn solve(a: &[Vec<f64>], b: &[f64], damping: f64) -> Option<Vec<f64>> {
             if i == j {
                 sum += damping * (a[i][i] + 1e-6);
             }
-            for k in 0..j {
-                sum -= l[i][k] * l[j][k];
-            }
+            sum = l[i]
+                .iter()
+                .zip(&l[j])
+                .take(j)
+                .fold(sum, |sum, (a, b)| sum - a * b);
             if i == j {
                 if sum.is_nan() || sum <= 0.0 {
                     return None;

@@ -4,16 +4,22 @@
 mod boost;
 mod errors;
 mod least_squares;
+mod sweeps;
 
+pub(super) use errors::by_size;
 pub use errors::{SizeErrors, errors_of};
 
 use super::tables::{Row, Table};
-use crate::cost::calibrated::{Errors, Features, Forest, Hardware, Shape, Surface};
+use crate::cost::calibrated::{
+    Attributes, Errors, Features, Forest, Hardware, Residuals, Shape, Surface,
+};
 use boost::{Boosting, boost};
 use least_squares::{best_start, fit_physics};
 
 /// Folds of shape keys.
 const FOLDS: u64 = 4;
+/// Times slow sweeps are looked for.
+const ROUNDS: usize = 4;
 
 /// A table's fit and how good it is.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +34,22 @@ pub struct Fitted {
     pub numbers: usize,
     /// Every row's measured and held-out predicted seconds, in order.
     pub predicted: Vec<(f64, f64)>,
+    /// Which rows no fit was made on: an untuned kernel ran.
+    pub slow: Vec<bool>,
+    /// Error on held-out keys of the other rows.
+    pub sound: Errors,
+}
+
+/// Largest median error on held-out keys with which a fit is worth more than the roofline.
+const WORST_SHIPPED: f64 = 0.30;
+
+impl Fitted {
+    /// Whether it is good enough to be written: a table no physics fits is broken, or of a kernel
+    /// no family here describes.
+    #[must_use]
+    pub fn ships(&self) -> bool {
+        self.surface.held_out.median <= WORST_SHIPPED
+    }
 }
 
 /// A row ready for fitting.
@@ -66,10 +88,8 @@ pub(super) fn log_physics(shape: &Shape, hardware: &Hardware, parameters: &[f64]
     libm::log(shape.physics(hardware, parameters).seconds.max(1e-12))
 }
 
-/// Fits a table measured on `hardware`.
-#[must_use]
-pub fn fit_table(table: &Table, hardware: &Hardware) -> Fitted {
-    let samples: Vec<Sample> = table
+fn samples_of(table: &Table, hardware: &Hardware) -> Vec<Sample> {
+    table
         .rows
         .iter()
         .map(|Row { shape, seconds }| Sample {
@@ -77,39 +97,79 @@ pub fn fit_table(table: &Table, hardware: &Hardware) -> Fitted {
             log: libm::log(*seconds),
             features: shape.features(hardware),
         })
-        .collect();
+        .collect()
+}
+
+/// Fits a table measured on `hardware` to all of its rows and keeps what is left of them; how far
+/// it is off on shapes it has not seen is not asked, so its band is that of its own rows.
+#[must_use]
+pub fn fit_once(table: &Table, hardware: &Hardware) -> Surface {
+    let samples = samples_of(table, hardware);
     let all: Vec<&Sample> = samples.iter().collect();
-    let trees = Boosting::for_rows(samples.len(), table.id.family);
+    let family = table.id.family;
+    let start = best_start(&all, hardware);
+    let model = Model::fit(&all, hardware, start, Boosting::for_rows(all.len(), family));
+    let mut residuals = Residuals::new(family.sizes());
+    let (mut measured, mut predicted) = (Vec::new(), Vec::new());
+    for sample in &samples {
+        let (_, log) = model.log(sample, hardware);
+        residuals.push(sample.features.values(), sample.log - log);
+        measured.push(sample.log);
+        predicted.push(log);
+    }
+    Surface {
+        id: table.id.clone(),
+        attributes: table.attributes.clone(),
+        parameters: model.parameters,
+        forest: model.forest,
+        range: range(&samples, family.sizes()),
+        held_out: errors_of(&measured, &predicted),
+        residuals: Some(residuals),
+    }
+}
+
+/// Fits a table measured on `hardware`.
+#[must_use]
+pub fn fit_table(table: &Table, hardware: &Hardware) -> Fitted {
+    let samples = samples_of(table, hardware);
+    let all: Vec<&Sample> = samples.iter().collect();
     // Only which start to descend from is taken from all rows; folds find their own parameters.
     let start = best_start(&all, hardware);
-    let model = Model::fit(&all, hardware, start, trees);
-    let mut physics = vec![0.0; samples.len()];
-    let mut whole = vec![0.0; samples.len()];
-    for fold in 0..FOLDS {
-        let held = |own: &Sample| fold_of(own.shape.key()) == fold;
-        let rest: Vec<&Sample> = samples.iter().filter(|own| !held(own)).collect();
-        if rest.len() == samples.len() {
-            continue;
-        }
-        // A table of one shape key cannot be held out from itself: then all of it decides.
-        let own = if rest.is_empty() { &all } else { &rest };
-        let part = Model::fit(
-            own,
-            hardware,
-            start,
-            Boosting::for_rows(own.len(), table.id.family),
-        );
-        for (index, sample) in samples.iter().enumerate().filter(|(_, own)| held(own)) {
-            (physics[index], whole[index]) = part.log(sample, hardware);
+    let mut slow = vec![false; samples.len()];
+    let (mut physics, mut whole) = hold_out(&samples, &slow, hardware, start);
+    if sweeps::may_be_untuned(&table.id) {
+        for _ in 0..ROUNDS {
+            let now = sweeps::slow(&samples, &whole);
+            if now == slow {
+                break;
+            }
+            slow = now;
+            (physics, whole) = hold_out(&samples, &slow, hardware, start);
         }
     }
+    let sound: Vec<&Sample> = samples
+        .iter()
+        .zip(&slow)
+        .filter_map(|(own, slow)| (!slow).then_some(own))
+        .collect();
+    let trees = Boosting::for_rows(sound.len(), table.id.family);
+    let model = Model::fit(&sound, hardware, start, trees);
     let measured: Vec<f64> = samples.iter().map(|own| own.log).collect();
     let sizes: Vec<f64> = samples.iter().map(|own| own.shape.size()).collect();
+    let host = samples
+        .first()
+        .map_or(0.0, |own| own.shape.host(&model.parameters));
     let range = range(&samples, table.id.family.sizes());
+    let of_sound = |values: &[f64]| -> Vec<f64> {
+        let own = values.iter().zip(&slow);
+        own.filter_map(|(value, slow)| (!slow).then_some(*value))
+            .collect()
+    };
     Fitted {
+        sound: errors_of(&of_sound(&measured), &of_sound(&whole)),
         physics: errors_of(&measured, &physics),
         by_size: errors::by_size(&sizes, &measured, &whole),
-        numbers: model.parameters.len() + model.forest.size(),
+        numbers: model.parameters.len() + model.forest.nodes(),
         predicted: measured
             .iter()
             .zip(&whole)
@@ -117,14 +177,54 @@ pub fn fit_table(table: &Table, hardware: &Hardware) -> Fitted {
             .collect(),
         surface: Surface {
             id: table.id.clone(),
-            attributes: table.attributes.clone(),
+            attributes: Attributes {
+                host,
+                ..table.attributes.clone()
+            },
             parameters: model.parameters,
             forest: model.forest,
             range,
             held_out: errors_of(&measured, &whole),
             residuals: None,
         },
+        slow,
     }
+}
+
+/// Physics' and whole predictions of every row by a fit that had not seen its shape, nor any slow row.
+fn hold_out(
+    samples: &[Sample],
+    slow: &[bool],
+    hardware: &Hardware,
+    start: u64,
+) -> (Vec<f64>, Vec<f64>) {
+    let mut physics = vec![0.0; samples.len()];
+    let mut whole = vec![0.0; samples.len()];
+    let sound = samples
+        .iter()
+        .zip(slow)
+        .filter_map(|(own, slow)| (!slow).then_some(own));
+    for fold in 0..FOLDS {
+        let held = |own: &Sample| fold_of(own.shape.key()) == fold;
+        if !samples.iter().any(held) {
+            continue;
+        }
+        let rest: Vec<&Sample> = sound.clone().filter(|own| !held(own)).collect();
+        // A table of one shape key cannot be held out from itself: then all of it decides.
+        let own = if rest.is_empty() {
+            samples.iter().collect()
+        } else {
+            rest
+        };
+        let Some(family) = own.first().map(|own| own.shape.family()) else {
+            continue;
+        };
+        let part = Model::fit(&own, hardware, start, Boosting::for_rows(own.len(), family));
+        for (index, sample) in samples.iter().enumerate().filter(|(_, own)| held(own)) {
+            (physics[index], whole[index]) = part.log(sample, hardware);
+        }
+    }
+    (physics, whole)
 }
 
 /// Which fold a key is in. Mixed once more, as keys differ in few bits.

@@ -11,6 +11,14 @@ const MOST_BYTES: u64 = 2 << 30;
 /// Most rows read of one file.
 pub(super) const MOST_ROWS: u64 = 10_000_000;
 
+/// Columns that go by another name elsewhere.
+const ALIASES: [(&str, &str); 4] = [
+    ("latency_ms", "latency"),
+    ("backend_version", "version"),
+    ("kernel_source", "kernel"),
+    ("engine", "framework"),
+];
+
 /// Header and current line of a file.
 pub(super) struct Line<'a> {
     header: &'a csv::StringRecord,
@@ -18,13 +26,21 @@ pub(super) struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// A column's text; missing and empty columns are empty.
+    /// A column's text, by its name or another it goes by; missing and empty columns are empty.
     pub(super) fn text(&self, column: &str) -> &str {
-        self.header
-            .iter()
-            .position(|name| name == column)
+        let find = |wanted: &str| self.header.iter().position(|name| name == wanted);
+        find(column)
+            .or_else(|| {
+                let (_, other) = ALIASES.iter().find(|(own, _)| *own == column)?;
+                find(other)
+            })
             .and_then(|index| self.record.get(index))
             .unwrap_or("")
+    }
+
+    /// Whether there is such a column.
+    pub(super) fn has(&self, column: &str) -> bool {
+        self.header.iter().any(|name| name == column)
     }
 
     /// A column's number, not negative.
@@ -56,17 +72,25 @@ impl Line<'_> {
         }
     }
 
-    /// Milliseconds as seconds, above zero.
+    /// A latency in milliseconds as seconds, above zero; `latency_us` or `seconds` where the table
+    /// has those instead.
     pub(super) fn milliseconds(&self, column: &str) -> Result<f64, String> {
+        if self.text(column).is_empty() {
+            for (other, unit) in [("latency_us", 1e-6), ("seconds", 1.0)] {
+                if self.has(other) {
+                    return Ok(self.positive(other)? * unit);
+                }
+            }
+        }
         Ok(self.positive(column)? * 1e-3)
     }
 }
 
-/// Calls `each` with every line of a file and its number.
-pub(super) fn lines(path: &Path, mut each: impl FnMut(&Line<'_>, u64)) -> Result<(), TablesError> {
-    let place = path.display().to_string();
+type Reader = csv::Reader<std::io::Take<Box<dyn Read>>>;
+
+fn open(path: &Path) -> Result<(Reader, csv::StringRecord), TablesError> {
     let unreadable = |why: String| TablesError::Unreadable {
-        place: place.clone(),
+        place: path.display().to_string(),
         why,
     };
     let file = File::open(path).map_err(|error| unreadable(error.to_string()))?;
@@ -83,6 +107,21 @@ pub(super) fn lines(path: &Path, mut each: impl FnMut(&Line<'_>, u64)) -> Result
         .headers()
         .map_err(|error| unreadable(error.to_string()))?
         .clone();
+    Ok((reader, header))
+}
+
+/// The column names of a file.
+pub(super) fn header(path: &Path) -> Result<csv::StringRecord, TablesError> {
+    Ok(open(path)?.1)
+}
+
+/// Calls `each` with every line of a file and its number.
+pub(super) fn lines(path: &Path, mut each: impl FnMut(&Line<'_>, u64)) -> Result<(), TablesError> {
+    let (mut reader, header) = open(path)?;
+    let unreadable = |why: String| TablesError::Unreadable {
+        place: path.display().to_string(),
+        why,
+    };
     let mut record = csv::StringRecord::new();
     let mut line = 1;
     loop {
@@ -94,12 +133,10 @@ pub(super) fn lines(path: &Path, mut each: impl FnMut(&Line<'_>, u64)) -> Result
         if line > MOST_ROWS {
             return Err(unreadable(format!("more than {MOST_ROWS} rows")));
         }
-        each(
-            &Line {
-                header: &header,
-                record: &record,
-            },
-            line,
-        );
+        let line_of = Line {
+            header: &header,
+            record: &record,
+        };
+        each(&line_of, line);
     }
 }

@@ -2,9 +2,13 @@
 
 mod aic;
 mod csv;
+mod profile;
+mod routing;
+mod walk;
 
 use crate::catalog::Catalog;
 use crate::cost::calibrated::{Attributes, Shape, TableId};
+use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -20,6 +24,8 @@ pub struct Row {
 /// The measurements of one kernel of one engine on one GPU.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
+    /// The operator as the file's layout calls it.
+    pub operator: &'static str,
     /// Which.
     pub id: TableId,
     /// What its times contain.
@@ -65,8 +71,32 @@ pub fn read_tables(
     dir: &Path,
     catalog: &Catalog,
 ) -> Result<(Vec<Table>, Vec<Refused>), TablesError> {
+    let unreadable = |why: std::io::Error| TablesError::Unreadable {
+        place: dir.display().to_string(),
+        why: why.to_string(),
+    };
+    dir.read_dir().map_err(unreadable)?;
+    let read: Vec<Result<Found, TablesError>> = walk::files(dir)
+        .par_iter()
+        .map(|path| {
+            let mut found = Found::default();
+            let known = aic::read(dir, path, catalog, &mut found)?
+                || profile::read(dir, path, catalog, &mut found)?;
+            if !known {
+                let place = path.strip_prefix(dir).unwrap_or(path).display().to_string();
+                found.refuse(
+                    &place,
+                    1,
+                    "not a table of any operator or layout known".to_owned(),
+                );
+            }
+            Ok(found)
+        })
+        .collect();
     let mut found = Found::default();
-    aic::read(dir, catalog, &mut found)?;
+    for part in read {
+        found.merge(part?);
+    }
     if found.tables.is_empty() && found.refused.is_empty() {
         return Err(TablesError::Nothing(dir.display().to_string()));
     }
@@ -92,10 +122,11 @@ struct Found {
 }
 
 impl Found {
-    fn add(&mut self, id: TableId, attributes: Attributes, row: Row) {
+    fn add(&mut self, operator: &'static str, id: TableId, attributes: Attributes, row: Row) {
         self.tables
             .entry(id)
             .or_insert_with_key(|id| Table {
+                operator,
                 id: id.clone(),
                 attributes,
                 rows: Vec::new(),

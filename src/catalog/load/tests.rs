@@ -162,7 +162,7 @@ fn bad_quantities_are_refused_with_what_is_right() {
         let text = shipped("gpus/h100-sxm").replace("3.35 TB/s", wrong);
         let error = load(&[("gpus/bad.ron", &text)]).unwrap_err();
         assert!(
-            matches!(error, CatalogError::Parse { line: 7, .. }),
+            matches!(error, CatalogError::Parse { line: 9, .. }),
             "{error}"
         );
         assert!(error.to_string().contains(hint), "{error}");

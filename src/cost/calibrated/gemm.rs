@@ -1,12 +1,13 @@
 //! Matrix products `out[m, n] = x[m, k] · w[k, n]`.
 //!
-//! A product is cut into tiles that run in waves over the SMs; a library picks, per shape, a tile
-//! size and into how many slices it cuts `k`. Physics: the cheapest of the configurations, each
-//! `waves × (arithmetic of a tile / (share of an SM's peak) + prologue)`, softly overlapped with
-//! the bytes of operands and result, plus a launch.
+//! Physics: [`Product::cheapest`] and a launch. A measured call may hold more than the kernel, and
+//! its shape says so: quantising the activation
+//! (`launch + bytes / rate`, before the product) and, outside a CUDA graph, the host's time, which
+//! runs beside the GPU's. A price without them is the same surface asked about a bare [`Call`].
 
 use super::hardware::Hardware;
 use super::kernel::{Features, Kernel, Parameter, Parts, hash, soft_max};
+use super::product::{Product, Rates, fill, power_of_two};
 
 /// Number formats of a product: what it multiplies in and what its weights are kept in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -53,6 +54,17 @@ impl GemmFormat {
     }
 }
 
+/// What one call of a product holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Call {
+    /// The activation comes in BF16 and is quantised first.
+    pub quantises: bool,
+    /// It is issued outside a CUDA graph: the host's time shows where the GPU's is less.
+    pub eager: bool,
+    /// It is issued again and again on a few copies of the weight, which L2 may hold.
+    pub repeated: bool,
+}
+
 /// A product's shape.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Gemm {
@@ -64,10 +76,13 @@ pub struct Gemm {
     pub k: f64,
     /// Number formats.
     pub format: GemmFormat,
+    /// What else the call holds.
+    pub call: Call,
 }
 
 /// Tile sizes, rows × columns.
-const TILES: [(f64, f64); 7] = [
+const TILES: [(f64, f64); 8] = [
+    (32.0, 64.0),
     (64.0, 64.0),
     (64.0, 128.0),
     (64.0, 256.0),
@@ -76,12 +91,11 @@ const TILES: [(f64, f64); 7] = [
     (128.0, 256.0),
     (256.0, 128.0),
 ];
-const SLICES: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
 
-const fn share(name: &'static str, about: &'static str, start: f64) -> Parameter {
+const fn share(name: &'static str, start: f64) -> Parameter {
     Parameter {
         name,
-        about,
+        about: "share of an SM's peak a tile reaches",
         start,
         low: 0.02,
         high: 1.0,
@@ -95,122 +109,216 @@ impl Kernel for Gemm {
             about: "launch and drain",
             start: 2.5,
             low: 0.3,
-            high: 80.0,
+            high: 20.0,
         },
-        share("bandwidth", "share of memory bandwidth reached", 0.75),
+        Parameter {
+            name: "host_us",
+            about: "host's time of a call outside a CUDA graph",
+            start: 60.0,
+            low: 1.0,
+            high: 1000.0,
+        },
+        Parameter {
+            name: "quantise_us",
+            about: "launches of quantising the activation",
+            start: 1.5,
+            low: 0.05,
+            high: 20.0,
+        },
+        Parameter {
+            name: "quantise_gbs",
+            about: "rate at which an SM quantises, in and out",
+            start: 15.0,
+            low: 0.3,
+            high: 200.0,
+        },
+        Parameter {
+            name: "bandwidth",
+            about: "share of memory bandwidth reached",
+            start: 0.75,
+            low: 0.1,
+            high: 1.0,
+        },
+        Parameter {
+            name: "cache",
+            about: "share of L2 up to which weights stay there between calls",
+            start: 0.17,
+            low: 0.01,
+            high: 1.0,
+        },
+        Parameter {
+            name: "load_gbs",
+            about: "rate at which an SM loads operands",
+            start: 60.0,
+            low: 4.0,
+            high: 400.0,
+        },
         Parameter {
             name: "prologue_us",
             about: "filling and emptying a tile's pipeline",
-            start: 0.5,
+            start: 0.3,
             low: 0.01,
             high: 10.0,
         },
         Parameter {
             name: "reduce",
             about: "traffic of summing slices of k, times its bytes",
-            start: 1.0,
+            start: 0.3,
             low: 0.01,
             high: 20.0,
         },
-        Parameter {
-            name: "occupancy",
-            about: "exponent of the share of SMs busy in the bandwidth reached",
-            start: 0.3,
-            low: 0.01,
-            high: 1.0,
-        },
-        share("tile_64x64", "share of an SM's peak", 0.4),
-        share("tile_64x128", "share of an SM's peak", 0.5),
-        share("tile_64x256", "share of an SM's peak", 0.5),
-        share("tile_128x64", "share of an SM's peak", 0.5),
-        share("tile_128x128", "share of an SM's peak", 0.6),
-        share("tile_128x256", "share of an SM's peak", 0.7),
-        share("tile_256x128", "share of an SM's peak", 0.7),
+        share("tile_32x64", 0.2),
+        share("tile_64x64", 0.3),
+        share("tile_64x128", 0.4),
+        share("tile_64x256", 0.5),
+        share("tile_128x64", 0.4),
+        share("tile_128x128", 0.6),
+        share("tile_128x256", 0.7),
+        share("tile_256x128", 0.7),
     ];
     const FEATURES: &'static [&'static str] = &[
         "m",
         "n",
         "k",
+        "mn",
+        "nk",
+        "mk",
+        "m/n",
+        "n/k",
+        "m/k",
         "work",
-        "bytes",
-        "fill_64",
-        "tiles_64x128",
-        "tiles_128x128",
-        "waves_128x128",
-        "tail_128x128",
-        "waves_128x256",
-        "tail_128x256",
-        "waves_64x64",
-        "tail_64x64",
-        "n mod 256",
-        "k mod 256",
-        "m mod 64",
+        "reuse",
+        "tiles 64x64",
+        "fill 64x64",
+        "tiles 64x128",
+        "fill 64x128",
+        "tiles 128x64",
+        "fill 128x64",
+        "tiles 128x128",
+        "fill 128x128",
+        "tiles 128x256",
+        "fill 128x256",
+        "tiles 256x128",
+        "fill 256x128",
+        "tiles 64x256",
+        "fill 64x256",
+        "m power of 2",
+        "n power of 2",
+        "k power of 2",
+        "fill m",
+        "copies in L2",
     ];
     const SIZES: usize = 3;
+    const ANSWERS: usize = 640;
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
         let &[
             launch,
+            host,
+            quantise,
+            quantise_rate,
             bandwidth,
+            cache,
+            load,
             prologue,
             reduce,
-            occupancy,
             ref shares @ ..,
         ] = p
         else {
             return Parts::default();
         };
-        let Self { m, n, k, format } = *self;
-        let peak = format.peak(hardware) / hardware.sms;
+        let Self {
+            m,
+            n,
+            k,
+            format,
+            call,
+        } = *self;
         let (weight, activation) = format.bytes();
-        let bytes = n * k * weight + m * (k * activation + 2.0 * n);
-        let mut best = Parts {
-            seconds: f64::INFINITY,
-            ..Parts::default()
+        let product = Product {
+            batch: 1.0,
+            m,
+            n,
+            k,
+            weight,
+            activation,
         };
-        for (&(rows, columns), &share) in TILES.iter().zip(shares) {
-            let tiles = libm::ceil(m / rows) * libm::ceil(n / columns);
-            for slices in SLICES {
-                let ctas = tiles * slices;
-                let waves = libm::ceil(ctas / hardware.sms);
-                let tile =
-                    2.0 * rows * columns * libm::ceil(k / slices / 64.0) * 64.0 / (peak * share);
-                let summing = (slices - 1.0) * m * n * 8.0 * reduce / hardware.bandwidth;
-                let compute = waves * (tile + prologue * 1e-6) + summing;
-                let busy = (ctas / hardware.sms).min(1.0);
-                let memory = bytes / (hardware.bandwidth * bandwidth * libm::pow(busy, occupancy));
-                let seconds = soft_max(compute, memory) + launch * 1e-6;
-                if seconds < best.seconds {
-                    best = Parts {
-                        compute,
-                        memory,
-                        link: 0.0,
-                        launch: launch * 1e-6,
-                        seconds,
-                    };
-                }
-            }
+        let bandwidth = hardware.bandwidth * bandwidth;
+        let rates = Rates {
+            peak: format.peak(hardware),
+            bandwidth,
+            load: load * 1e9,
+            prologue: prologue * 1e-6,
+            reduce,
+        };
+        // Of copies of the weight used in turn all lie in L2, or next to none.
+        let held = n * k * weight / (cache * hardware.l2);
+        let missed = if call.repeated {
+            (5.0 * (held - 1.0)).clamp(0.02, 1.0)
+        } else {
+            1.0
+        };
+        let mut parts = product.cheapest(hardware.sms, rates, (missed, 1.0), &TILES, shares);
+        parts.launch = launch * 1e-6;
+        if call.quantises {
+            let bytes = m * k * (2.0 + activation);
+            parts.launch += quantise * 1e-6;
+            let quantising = soft_max(
+                bytes / bandwidth,
+                bytes / (quantise_rate * 1e9 * hardware.sms),
+            );
+            parts.memory += quantising;
+            parts.seconds += quantising;
         }
-        best
+        parts.seconds += parts.launch;
+        if call.eager {
+            parts.beside_host(host * 1e-6)
+        } else {
+            parts
+        }
     }
 
     fn features(&self, hardware: &Hardware, out: &mut Features) {
         let Self { m, n, k, .. } = *self;
-        for size in [m, n, k, m * n * k / 1e6, m * k + n * k + m * n] {
+        for size in [
+            m,
+            n,
+            k,
+            m * n,
+            n * k,
+            m * k,
+            m / n,
+            n / k,
+            m / k,
+            m * n * k / 1e6,
+            m * n * k / (m * n + n * k + m * k),
+        ] {
             out.log(size);
         }
-        out.push(m / (64.0 * libm::ceil(m / 64.0)));
-        for (rows, columns) in [(64.0, 128.0), (128.0, 128.0)] {
-            out.log(libm::ceil(m / rows) * libm::ceil(n / columns));
-        }
-        for (rows, columns) in [(128.0, 128.0), (128.0, 256.0), (64.0, 64.0)] {
+        for (rows, columns) in [
+            (64.0, 64.0),
+            (64.0, 128.0),
+            (128.0, 64.0),
+            (128.0, 128.0),
+            (128.0, 256.0),
+            (256.0, 128.0),
+            (64.0, 256.0),
+        ] {
             let full = libm::ceil(m / rows) * libm::ceil(n / columns) / hardware.sms;
-            out.log(libm::ceil(full));
-            out.push(full / libm::ceil(full));
+            out.log(full);
+            out.push(full / libm::ceil(full) * fill(m, rows) * fill(n, columns));
         }
-        out.push(n % 256.0 / 8.0);
-        out.push(k % 256.0 / 8.0);
-        out.push(m % 64.0 / 8.0);
+        for size in [m, n, k] {
+            out.push(power_of_two(size));
+        }
+        out.push(fill(m, 64.0));
+        // How often the copies of the weight fill L2: as many as reach its size, at most six.
+        let weights = n * k * self.format.bytes().0 / hardware.l2;
+        out.push(if self.call.repeated {
+            (weights * libm::ceil(1.0 / weights).min(6.0)).min(4.0)
+        } else {
+            4.0
+        });
     }
 
     fn key(&self) -> u64 {
@@ -219,5 +327,13 @@ impl Kernel for Gemm {
 
     fn size(&self) -> f64 {
         self.m
+    }
+
+    fn host(&self, parameters: &[f64]) -> f64 {
+        if self.call.eager {
+            parameters.get(1).map_or(0.0, |host| host * 1e-6)
+        } else {
+            0.0
+        }
     }
 }

@@ -45,6 +45,17 @@ impl Parts {
         }
     }
 
+    /// Issued by a host that takes so many seconds for it, outside a CUDA graph: the longer of both.
+    #[must_use]
+    pub fn beside_host(self, host: f64) -> Self {
+        let seconds = soft_max(self.seconds, host);
+        Self {
+            launch: self.launch + seconds - self.seconds,
+            seconds,
+            ..self
+        }
+    }
+
     /// All parts times a factor.
     #[must_use]
     pub fn times(self, factor: f64) -> Self {
@@ -119,8 +130,22 @@ pub trait Kernel {
     const FEATURES: &'static [&'static str];
     /// How many of the features are sizes.
     const SIZES: usize;
-    /// Most trees of its forests and how deep they are: what the budget of bytes gives it.
-    const TREES: (usize, usize) = (60, 5);
+    /// Most answers of its forests, over all trees: what the budget of bytes gives it, at about
+    /// 3.6 bytes each.
+    const ANSWERS: usize = 560;
+    /// Fewest rows to an answer; 1: timings that repeat to a percent, of which every row counts.
+    const ROWS_PER_ANSWER: usize = 8;
+
+    /// The shape as a kernel of an engine runs it, by its name in the tables: what is known about
+    /// that kernel and is no number of the model.
+    #[must_use]
+    fn run_by(self, engine: &str, kernel: &str) -> Self
+    where
+        Self: Sized,
+    {
+        let _ = (engine, kernel);
+        self
+    }
 
     /// Time by the physics. `parameters` are as many as [`Self::PARAMETERS`]. Monotone: no more
     /// time for less work or for better hardware.
@@ -134,6 +159,11 @@ pub trait Kernel {
 
     /// Its batch (tokens, sequences, bytes): errors are reported by it.
     fn size(&self) -> f64;
+
+    /// Seconds of host time in the call as its shape describes it.
+    fn host(&self, _parameters: &[f64]) -> f64 {
+        0.0
+    }
 }
 
 /// FNV-1a of some numbers: keys and content hashes that are the same everywhere.

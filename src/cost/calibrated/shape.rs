@@ -1,9 +1,16 @@
 //! Every family of kernels and a shape of any of them.
 
+use super::decode::{Decode, DsaDecodeBlock, MlaDecode, MlaDecodeBlock};
+use super::delta::{DeltaChunks, DeltaConvolution, DeltaStep};
+use super::exchange::{EngineAllReduce, Exchange};
+use super::expert_exchange::{Deepep, DeepepLowLatency, NvlinkExchange};
 use super::gemm::Gemm;
 use super::hardware::Hardware;
+use super::head_product::HeadProduct;
 use super::kernel::{Features, Kernel, Parameter, Parts};
+use super::moe::Moe;
 use super::prefill::{ContextAttention, DsaContext, MlaContext, MlaModule};
+use super::rowwise::Rowwise;
 use serde::{Deserialize, Serialize};
 
 macro_rules! families {
@@ -43,10 +50,16 @@ macro_rules! families {
                 match self { $(Self::$family => <$shape as Kernel>::FEATURES,)* }
             }
 
-            /// Most trees of its forests, and their depth.
+            /// Most answers of its forests.
             #[must_use]
-            pub const fn trees(self) -> (usize, usize) {
-                match self { $(Self::$family => <$shape as Kernel>::TREES,)* }
+            pub const fn answers(self) -> usize {
+                match self { $(Self::$family => <$shape as Kernel>::ANSWERS,)* }
+            }
+
+            /// Fewest rows to an answer.
+            #[must_use]
+            pub const fn rows_per_answer(self) -> usize {
+                match self { $(Self::$family => <$shape as Kernel>::ROWS_PER_ANSWER,)* }
             }
 
             /// How many features are sizes.
@@ -69,6 +82,12 @@ macro_rules! families {
                 match self { $(Self::$family(_) => Family::$family,)* }
             }
 
+            /// See [`Kernel::run_by`].
+            #[must_use]
+            pub fn run_by(self, engine: &str, kernel: &str) -> Self {
+                match self { $(Self::$family(own) => Self::$family(own.run_by(engine, kernel)),)* }
+            }
+
             /// See [`Kernel::physics`].
             #[must_use]
             pub fn physics(&self, hardware: &Hardware, parameters: &[f64]) -> Parts {
@@ -89,6 +108,12 @@ macro_rules! families {
                 match self { $(Self::$family(own) => own.key(),)* }
             }
 
+            /// See [`Kernel::host`].
+            #[must_use]
+            pub fn host(&self, parameters: &[f64]) -> f64 {
+                match self { $(Self::$family(own) => own.host(parameters),)* }
+            }
+
             /// See [`Kernel::size`].
             #[must_use]
             pub fn size(&self) -> f64 {
@@ -101,9 +126,27 @@ macro_rules! families {
 // One line per family: its name, its shape, its word in files, its title.
 families! {
     Gemm(Gemm) "gemm" "GEMM",
+    MlaBmm(HeadProduct) "mla_bmm" "product per head",
+    ComputeScale(Rowwise) "computescale" "finding scales",
+    ScaleMatrix(Rowwise) "scale_matrix" "quantising activations",
+    Rowwise(Rowwise) "rowwise" "norm, rope, activation, residual",
+    Nccl(Exchange) "nccl" "NCCL collective",
+    CustomAllreduce(EngineAllReduce) "custom_allreduce" "engine's all-reduce",
+    DeepepNormal(Deepep) "deepep_normal" "DeepEP, normal mode",
+    DeepepLl(DeepepLowLatency) "deepep_ll" "DeepEP, low latency",
+    TrtllmAlltoall(NvlinkExchange) "trtllm_alltoall" "NVLink expert exchange",
+    GdnConvolution(DeltaConvolution) "gdn_convolution" "gated delta net, convolution",
+    GdnChunks(DeltaChunks) "gdn_chunks" "gated delta net, prefill",
+    GdnStep(DeltaStep) "gdn_step" "gated delta net, step",
     ContextAttention(ContextAttention) "context_attention" "prefill attention",
     ContextMla(MlaContext) "context_mla" "MLA prefill, core",
     MlaContextModule(MlaModule) "mla_context_module" "MLA prefill, block",
     WideepContextMla(MlaModule) "wideep_context_mla" "MLA prefill, wide-EP block",
     DsaContextModule(DsaContext) "dsa_context_module" "DSA prefill, block",
+    Decode(Decode) "generation_attention" "decode attention",
+    GenerationMla(MlaDecode) "generation_mla" "MLA decode, core",
+    MlaGenerationModule(MlaDecodeBlock) "mla_generation_module" "MLA decode, block",
+    WideepGenerationMla(MlaDecodeBlock) "wideep_generation_mla" "MLA decode, wide-EP block",
+    DsaGenerationModule(DsaDecodeBlock) "dsa_generation_module" "DSA decode, block",
+    Moe(Moe) "moe" "MoE",
 }

@@ -9,7 +9,7 @@ use super::forest::{Forest, ForestError};
 use super::kernel::Parameter;
 use super::shape::Family;
 use super::surface::{Attributes, Errors, Surface, TableId};
-use crate::catalog::{CatalogError, GpuId, preset_files};
+use crate::catalog::{CatalogError, GpuId, preset_layers};
 use crate::cost::operator::Band;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -21,6 +21,8 @@ use std::sync::{Arc, OnceLock};
 pub const KIND: &str = "calibration";
 /// What files of this program say they are.
 pub const VERSION: u32 = 1;
+/// Most hashes a file names of the fits it was put together from.
+const MOST_HASHES: usize = 16;
 
 /// What a price is wanted for.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -53,6 +55,20 @@ pub enum Match {
     Engine,
     /// A relative's, scaled by the physics.
     Relative,
+}
+
+impl Match {
+    /// Its words.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "its own fit",
+            Self::Kernel => "another kernel of the engine",
+            Self::Version => "another version of the engine",
+            Self::Engine => "another engine",
+            Self::Relative => "a relative GPU",
+        }
+    }
 }
 
 /// Why a calibration file does not load.
@@ -101,6 +117,8 @@ pub struct CalibrationFile {
     pub code: String,
     /// The GPU.
     pub gpu: GpuId,
+    /// Names of each family's parameters, in the order its surfaces give them.
+    pub parameters: BTreeMap<Family, Vec<String>>,
     /// How far off its surfaces were on measurements they stood in for.
     pub stand_ins: Vec<StandIn>,
     /// The surfaces.
@@ -180,7 +198,7 @@ pub struct SurfaceRow {
     host_us: f64,
     #[serde(default, skip_serializing_if = "is_false")]
     hot_l2: bool,
-    parameters: BTreeMap<String, f64>,
+    parameters: Vec<f64>,
     range: Vec<(f64, f64)>,
     /// On held-out keys.
     held_out: ErrorNumbers,
@@ -189,17 +207,72 @@ pub struct SurfaceRow {
 }
 
 impl CalibrationFile {
+    /// Reads a file's form; `file` says whose. What the surfaces hold is not looked at.
+    ///
+    /// # Errors
+    /// Text of another form or version.
+    pub fn read(text: &str, file: &str) -> Result<Self, CalibrationError> {
+        let own: Self = ron::from_str(text).map_err(|error| CalibrationError::Syntax {
+            file: file.to_owned(),
+            why: error.to_string(),
+        })?;
+        if own.version == VERSION {
+            Ok(own)
+        } else {
+            Err(CalibrationError::Version {
+                file: file.to_owned(),
+                found: own.version,
+            })
+        }
+    }
+
+    /// This file over an older one of the same GPU: tables that were not fitted anew stay, and so
+    /// do the hashes they came from.
+    #[must_use]
+    pub fn over(mut self, older: Self) -> Self {
+        let fitted = |row: &SurfaceRow| self.surfaces.iter().any(|own| own.is_of(row));
+        let kept: Vec<SurfaceRow> = older.surfaces.into_iter().filter(|r| !fitted(r)).collect();
+        if kept.is_empty() {
+            return self;
+        }
+        for (words, before) in [(&mut self.data, older.data), (&mut self.code, older.code)] {
+            for word in before.split(' ').take(MOST_HASHES) {
+                if !words.split(' ').any(|own| own == word) {
+                    words.push(' ');
+                    words.push_str(word);
+                }
+            }
+        }
+        self.surfaces.extend(kept);
+        for own in older.stand_ins {
+            let same = |new: &StandIn| (new.family, new.near) == (own.family, own.near);
+            if !self.stand_ins.iter().any(same) {
+                self.stand_ins.push(own);
+            }
+        }
+        self
+    }
+
     /// The file's text: one surface a line, so that a diff shows which changed.
     #[must_use]
     pub fn text(&self) -> String {
         let plain = |value: &dyn Fn() -> Result<String, ron::Error>| value().unwrap_or_default();
         let mut out = format!(
-            "(\n    version: {},\n    data: {:?},\n    code: {:?},\n    gpu: {},\n    stand_ins: [\n",
+            "(\n    version: {},\n    data: {:?},\n    code: {:?},\n    gpu: {},\n    parameters: {{\n",
             self.version,
             self.data,
             self.code,
             plain(&|| ron::to_string(&self.gpu)),
         );
+        for own in &self.parameters {
+            let (family, names) = (ron::to_string(own.0), ron::to_string(own.1));
+            out.push_str(&format!(
+                "        {}: {},\n",
+                family.unwrap_or_default(),
+                names.unwrap_or_default()
+            ));
+        }
+        out.push_str("    },\n    stand_ins: [\n");
         for own in &self.stand_ins {
             out.push_str("        ");
             out.push_str(&plain(&|| ron::to_string(own)));
@@ -239,7 +312,6 @@ impl SurfaceRow {
     #[must_use]
     pub fn of(surface: &Surface) -> Self {
         let id = &surface.id;
-        let names = id.family.parameters().iter();
         Self {
             family: id.family,
             engine: id.engine.clone(),
@@ -249,9 +321,10 @@ impl SurfaceRow {
             quantises: surface.attributes.quantises,
             host_us: rounded(surface.attributes.host * 1e6, 4),
             hot_l2: surface.attributes.hot_l2,
-            parameters: names
-                .zip(&surface.parameters)
-                .map(|(own, value)| (own.name.to_owned(), rounded(*value, 5)))
+            parameters: surface
+                .parameters
+                .iter()
+                .map(|value| rounded(*value, 4))
                 .collect(),
             range: surface
                 .range
@@ -264,25 +337,43 @@ impl SurfaceRow {
         }
     }
 
+    /// Its family.
+    #[must_use]
+    pub const fn family(&self) -> Family {
+        self.family
+    }
+
+    /// Whether it is of the same table as another of its GPU.
+    fn is_of(&self, other: &Self) -> bool {
+        self.family == other.family
+            && self.engine == other.engine
+            && self.version == other.version
+            && self.precision == other.precision
+            && self.kernel == other.kernel
+    }
+
     /// The surface, checked.
     fn surface(self, gpu: &GpuId) -> Result<Surface, String> {
         let family = self.family;
-        let mut given = self.parameters;
-        let mut parameters = Vec::with_capacity(family.parameters().len());
-        for Parameter {
-            name, low, high, ..
-        } in family.parameters()
+        let known = family.parameters();
+        if self.parameters.len() != known.len() {
+            return Err(format!(
+                "{} parameters, {} has {}",
+                self.parameters.len(),
+                family.title(),
+                known.len()
+            ));
+        }
+        for (
+            Parameter {
+                name, low, high, ..
+            },
+            value,
+        ) in known.iter().zip(&self.parameters)
         {
-            let value = given
-                .remove(*name)
-                .ok_or_else(|| format!("parameter {name} is missing"))?;
-            if !(value >= low * 0.999 && value <= high * 1.001) {
+            if !(*value >= low * 0.999 && *value <= high * 1.001) {
                 return Err(format!("{name} {value} is outside {low} … {high}"));
             }
-            parameters.push(value);
-        }
-        if let Some(name) = given.keys().next() {
-            return Err(format!("unknown parameter {name}"));
         }
         if self.range.len() != family.sizes() {
             return Err(format!(
@@ -318,7 +409,7 @@ impl SurfaceRow {
                 host: self.host_us * 1e-6,
                 hot_l2: self.hot_l2,
             },
-            parameters,
+            parameters: self.parameters,
             forest,
             range: self.range,
             held_out: errors_from(self.held_out)?,
@@ -379,7 +470,7 @@ impl Calibrations {
     pub fn load(user_dir: Option<&Path>) -> Result<Self, CalibrationError> {
         let mut surfaces = BTreeMap::new();
         let mut stand_ins = BTreeMap::new();
-        for file in preset_files(KIND, user_dir)? {
+        for file in preset_layers(KIND, user_dir)? {
             let place = file.origin.to_string();
             let own = Self::parse(&file.text, &place)?;
             surfaces.extend(own.surfaces.into_iter().map(|own| (own.id.clone(), own)));
@@ -396,18 +487,31 @@ impl Calibrations {
     /// # Errors
     /// Text that is not a whole calibration file; `file` says whose.
     pub fn parse(text: &str, file: &str) -> Result<Self, CalibrationError> {
-        let own: CalibrationFile =
-            ron::from_str(text).map_err(|error| CalibrationError::Syntax {
+        let own = CalibrationFile::read(text, file)?;
+        let gpu = own.gpu;
+        for (family, names) in &own.parameters {
+            if !names
+                .iter()
+                .eq(family.parameters().iter().map(|known| known.name))
+            {
+                return Err(CalibrationError::Surface {
+                    file: file.to_owned(),
+                    surface: family.word().to_owned(),
+                    why: "its parameters are not those of this program: calibrate again".to_owned(),
+                });
+            }
+        }
+        if let Some(row) = own
+            .surfaces
+            .iter()
+            .find(|row| !own.parameters.contains_key(&row.family))
+        {
+            return Err(CalibrationError::Surface {
                 file: file.to_owned(),
-                why: error.to_string(),
-            })?;
-        if own.version != VERSION {
-            return Err(CalibrationError::Version {
-                file: file.to_owned(),
-                found: own.version,
+                surface: row.family.word().to_owned(),
+                why: "names of its parameters are missing".to_owned(),
             });
         }
-        let gpu = own.gpu;
         let wrong = |surface: String, why: String| CalibrationError::Surface {
             file: file.to_owned(),
             surface,
@@ -443,6 +547,12 @@ impl Calibrations {
         &self.surfaces
     }
 
+    /// How far off a GPU's surfaces were where they stood in so; none: it was not measured.
+    #[must_use]
+    pub fn stand_in(&self, gpu: &GpuId, family: Family, near: Match) -> Option<&Errors> {
+        self.stand_ins.get(&(gpu.clone(), family, near))
+    }
+
     /// Every family and precision there is a surface of.
     #[must_use]
     pub fn kinds(&self) -> BTreeSet<(Family, &str)> {
@@ -471,15 +581,35 @@ impl Calibrations {
         }
     }
 
-    /// The surface nearest to what is wanted, on its GPU or else on `relatives`, nearest first.
-    /// Number formats are never traded: another format is another kernel.
+    /// The surface nearest to what is wanted: on its GPU, or else on the first of `relatives`
+    /// that has one. Where only another engine was measured on the GPU and a relative has the engine
+    /// wanted, the one that was less far off when it stood in. Number formats are never traded:
+    /// another format is another kernel.
     #[must_use]
     pub fn find(&self, wanted: &Wanted<'_>, relatives: &[GpuId]) -> Option<(&Arc<Surface>, Match)> {
-        self.on(wanted.gpu, wanted, |_| true).or_else(|| {
-            relatives
-                .iter()
-                .find_map(|gpu| self.on(gpu, wanted, |_| true))
-        })
+        let own = self.on(wanted.gpu, wanted, |_| true);
+        if own.is_some_and(|(_, near)| near < Match::Engine) {
+            return own;
+        }
+        let same = |surface: &Surface| surface.id.engine == wanted.engine;
+        let kin = relatives.iter().find_map(|gpu| self.on(gpu, wanted, same));
+        let off = |found: &(&Arc<Surface>, Match)| self.expected_error(found.0, found.1);
+        own.into_iter()
+            .chain(kin)
+            .min_by(|a, b| off(a).total_cmp(&off(b)))
+            .or_else(|| {
+                relatives
+                    .iter()
+                    .find_map(|gpu| self.on(gpu, wanted, |_| true))
+            })
+    }
+
+    /// Median error of a surface where it stands in so.
+    fn expected_error(&self, surface: &Surface, near: Match) -> f64 {
+        let id = &surface.id;
+        self.stand_ins
+            .get(&(id.gpu.clone(), id.family, near))
+            .map_or(UNKNOWN.below, |errors| errors.median)
     }
 
     /// The surface nearest to what is wanted among those on one GPU that `may` be taken.

@@ -1,25 +1,144 @@
-use super::{Forest, Tree};
+mod communication;
+mod delta;
+
+use super::{Forest, Node, Tree};
+
+fn question(feature: u8, threshold: u16, above: u16) -> Node {
+    Node::Question {
+        feature,
+        threshold,
+        above,
+    }
+}
+
+fn two_trees() -> Forest {
+    Forest {
+        scale: 0.01,
+        trees: vec![
+            // 1125 / 128 − 8 = 0.789.
+            Tree(vec![
+                question(0, 1125, 4),
+                question(2, 12, 3),
+                Node::Answer(-127),
+                Node::Answer(3),
+                Node::Answer(127),
+            ]),
+            Tree(vec![Node::Answer(5)]),
+        ],
+    }
+}
 
 #[test]
 fn a_forest_survives_its_text() {
-    let forest = Forest {
-        scale: 0.01,
-        trees: vec![
-            Tree {
-                splits: vec![(0, 9000), (2, 12)],
-                leaves: vec![-127, 3, 0, 127],
-            },
-            Tree {
-                splits: Vec::new(),
-                leaves: vec![5],
-            },
-        ],
-    };
+    let forest = two_trees();
     let back = Forest::decode(&forest.encode(), 0.01, 3).unwrap();
     assert_eq!(back, forest);
-    // 9000 / 1024 − 8 = 0.789.
+    assert_eq!(forest.size(), (16 + 2 * 20 + 4 * 9_usize).div_ceil(8));
     assert!((forest.sum(&[0.7, 0.0, -8.0]) - 0.01 * (5.0 - 127.0)).abs() < 1e-12);
+    assert!((forest.sum(&[0.7, 0.0, 0.0]) - 0.01 * (5.0 + 3.0)).abs() < 1e-12);
     assert!((forest.sum(&[0.8, 0.0, 5.0]) - 0.01 * (5.0 + 127.0)).abs() < 1e-12);
-    assert!(Forest::decode(&forest.encode(), 0.01, 2).is_err());
-    assert!(Forest::decode(&forest.encode()[..6], 0.01, 3).is_err());
+}
+
+#[test]
+fn text_that_is_no_forest_is_refused() {
+    let text = two_trees().encode();
+    assert!(
+        Forest::decode(&text, 0.01, 2).is_err(),
+        "a feature the family does not have"
+    );
+    assert!(Forest::decode(&text[..6], 0.01, 3).is_err(), "cut short");
+    assert!(
+        Forest::decode(
+            "//////////////////////////////////////////////////////////",
+            0.01,
+            64
+        )
+        .is_err(),
+        "questions without end"
+    );
+    assert!(Forest::decode("?", 0.01, 3).is_err());
+    assert!(Forest::decode(&text, f64::NAN, 3).is_err());
+}
+
+mod files {
+    use crate::cost::calibrated::{CalibrationError, Calibrations, Family, Forest};
+
+    /// A file with one surface of products.
+    fn file(change: impl Fn(&mut String)) -> String {
+        let names: Vec<String> = Family::Gemm
+            .parameters()
+            .iter()
+            .map(|own| format!("{:?}", own.name))
+            .collect();
+        let starts: Vec<String> = Family::Gemm
+            .parameters()
+            .iter()
+            .map(|own| own.start.to_string())
+            .collect();
+        let mut text = format!(
+            "(version: 1, data: \"0\", code: \"0\", gpu: \"h100-sxm\", parameters: {{gemm: [{}]}}, stand_ins: [], surfaces: [\
+             (family: gemm, engine: \"vllm\", version: \"0.24.0\", precision: \"bfloat16\", parameters: [{}], \
+             range: [(0.0, 10.4), (3.4, 11.1), (3.4, 11.1)], held_out: (100, 0.03, 0.1, 0.12, 0.0, -0.08, 0.09), \
+             scale: 0.0, trees: {:?})])",
+            names.join(", "),
+            starts.join(", "),
+            Forest::default().encode()
+        );
+        change(&mut text);
+        text
+    }
+
+    fn why(change: impl Fn(&mut String)) -> String {
+        Calibrations::parse(&file(change), "mine.ron")
+            .unwrap_err()
+            .to_string()
+    }
+
+    #[test]
+    fn a_whole_file_is_read_and_a_broken_one_says_where_and_why() {
+        let whole = Calibrations::parse(&file(|_| {}), "mine.ron").unwrap();
+        assert_eq!(whole.surfaces().len(), 1);
+        let swap = |from: &'static str, to: &'static str| {
+            move |text: &mut String| *text = text.replace(from, to)
+        };
+        for (from, to, words) in [
+            ("version: 1", "version: 9", "version 9"),
+            ("\"launch_us\"", "\"lunch_us\"", "calibrate again"),
+            ("0.03, 0.1", "NaN, 0.1", "not a number"),
+            ("scale: 0.0", "scale: 7.0", "between 0 and 1"),
+            ("trees: \"", "trees: \"!", "base64"),
+            ("(0.0, 10.4), ", "", "range"),
+            ("(0.0, 10.4)", "(0.0, inf)", "not finite"),
+            ("engine: \"vllm\", ", "", "engine"),
+            ("scale: 0.0", "scale: 0.0, colour: 1", "colour"),
+        ] {
+            let why = why(swap(from, to));
+            assert!(
+                why.contains("mine.ron") && why.contains(words),
+                "{from} → {to}: {why}"
+            );
+        }
+        // A parameter outside what is plausible.
+        let launch = Family::Gemm.parameters()[0];
+        let text = file(|_| {}).replacen(&format!("[{}", launch.start), "[9e9", 1);
+        let error = Calibrations::parse(&text, "mine.ron").unwrap_err();
+        assert!(matches!(error, CalibrationError::Surface { .. }), "{error}");
+        assert!(error.to_string().contains(launch.name), "{error}");
+    }
+
+    #[test]
+    fn every_file_we_ship_is_whole_and_all_of_them_are_small() {
+        let all = Calibrations::load(None).unwrap();
+        for surface in all.surfaces() {
+            assert!(surface.held_out.median <= 0.31, "{:?}", surface.id);
+        }
+        let dir = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("presets/calibration");
+        let size: u64 = dir
+            .read_dir()
+            .into_iter()
+            .flatten()
+            .map(|entry| entry.unwrap().metadata().unwrap().len())
+            .sum();
+        assert!(size < 2_000_000, "{size} bytes");
+    }
 }

@@ -180,6 +180,7 @@ impl AttentionShape {
                     flops: own.step_flops,
                     bytes: own.token_bytes,
                     state_bytes: own.state_bytes,
+                    delta: own.delta,
                 },
             ));
         }
@@ -209,6 +210,7 @@ impl AttentionShape {
                 flops: own.scan_flops,
                 bytes: own.scan_bytes,
                 state_bytes: own.state_bytes,
+                delta: own.delta,
             };
             each(Class::Attention, &scan);
         }

@@ -7,6 +7,7 @@
 
 use super::projections::Mixer;
 use crate::catalog::Dtype;
+use crate::cost::calibrated::DeltaHeads;
 use crate::model::{
     Attention, DeltaNet, Extent, Mamba1, Mamba2, Recurrent, layer_cache, recurrence_flops,
 };
@@ -31,6 +32,8 @@ pub(in crate::cost) struct Recurrence {
     pub(super) scan_bytes: f64,
     /// Bytes of a sequence's state.
     pub(super) state_bytes: f64,
+    /// Heads, if it is a gated delta net with one decay per head.
+    pub(super) delta: Option<DeltaHeads>,
 }
 
 impl Recurrence {
@@ -71,6 +74,15 @@ impl Recurrence {
             token_bytes: 2.0 * values,
             scan_bytes: 2.0 * values + states,
             state_bytes,
+            delta: match own {
+                Recurrent::DeltaNet(delta) if !delta.channel_decay => Some(DeltaHeads {
+                    keys: real(delta.key_heads),
+                    values: real(delta.value_heads),
+                    key_dim: real(delta.key_dim),
+                    value_dim: real(delta.value_dim),
+                }),
+                _ => None,
+            },
         }
     }
 }

@@ -177,7 +177,7 @@ fn a_sparse_layer_below_its_choice_is_full_attention_and_scoring() {
             dim: 128.0,
             dtype: crate::catalog::Dtype::Fp8,
         };
-        let price = Roofline.price(gpu, &scores);
+        let price = RooflineOn::of(gpu).price(&scores);
         13.0 * price.compute.max(price.memory)
     };
     // Apart from projections and launches, which no context changes.
@@ -202,7 +202,9 @@ fn a_sparse_layer_below_its_choice_is_full_attention_and_scoring() {
             context: 120_000,
         };
         let mut seconds = 0.0;
-        shape.prefill(chunk, |_, op| seconds += Roofline.price(gpu, op).seconds());
+        shape.prefill(chunk, |_, op| {
+            seconds += RooflineOn::of(gpu).price(op).seconds()
+        });
         seconds
     };
     assert!(long(&sparse) < 0.3 * long(&dense));
@@ -390,7 +392,7 @@ proptest! {
             let new = PrefillShape { tokens: u64::from(chunk), context };
             shape.prefill(new, |class, op| kernels.push((class, *op)));
             for (_, operator) in kernels {
-                let (slow, fast) = (Roofline.price(gpu, &operator), Roofline.price(&better, &operator));
+                let (slow, fast) = (RooflineOn::of(gpu).price(&operator), RooflineOn::of(&better).price(&operator));
                 prop_assert!(slow.seconds().is_finite() && slow.seconds() > 0.0);
                 prop_assert!(fast.seconds() <= slow.seconds());
                 let (flops, bytes) = operator.work();

@@ -39,6 +39,7 @@ fn summary(ttft_ms: f64, saturated: bool) -> Arc<Summary> {
             fidelity: "Roofline",
             engines: vec!["vLLM 0.11.0".to_owned()],
             band: (-0.3, 0.3),
+            origins: vec![("calibrated", 0.83), ("roofline", 0.17)],
             time_shares: Vec::new(),
             seed: 7,
         },
@@ -147,4 +148,25 @@ fn the_nearest_kept_percentile_is_taken() {
     assert_eq!(Statistic::nearest(97.5), Statistic::P99);
     assert_eq!(Statistic::nearest(0.0), Statistic::P50);
     assert_eq!(Statistic::nearest(f64::NAN), Statistic::P95);
+}
+
+#[test]
+fn a_result_says_where_its_times_come_from() {
+    assert_eq!(
+        origins_text(&[
+            ("calibrated", 0.83),
+            ("roofline", 0.168),
+            ("given by the design", 0.002)
+        ]),
+        "83 % of the time from calibrated operators, 17 % roofline"
+    );
+    assert_eq!(
+        origins_text(&[("roofline", 1.0)]),
+        "all of the time from the roofline"
+    );
+    assert_eq!(
+        origins_text(&[("calibrated", 0.3), ("a relative's calibration", 0.7)]),
+        "70 % of the time from a relative’s calibration, 30 % calibrated"
+    );
+    assert_eq!(origins_text(&[]), "no device time");
 }

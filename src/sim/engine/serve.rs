@@ -316,7 +316,7 @@ impl Engine<'_> {
             clippy::cast_sign_loss,
             reason = "float casts saturate"
         )]
-        let latency = (shape.latency * 1e9).round() as Nanos;
+        let latency = ((shape.latency + self.transfer_latency) * 1e9).round() as Nanos;
         Some(Route {
             uses: shape.is_uniform().then(|| uses(&shape.channels(0))),
             shape: Rc::new(shape),

@@ -1,7 +1,6 @@
 //! The cost page: what decoding costs at the very least, for the design's model and GPUs beside
 //! others. Computed anew when something it depends on changes, which takes microseconds.
 
-mod numbers;
 mod pages;
 mod settings;
 mod working;
@@ -291,7 +290,7 @@ impl Answer {
 }
 
 /// The GPU types drawn, in the order of their groups.
-fn own_gpus(design: &Design, catalog: &Catalog) -> Vec<GpuId> {
+pub(super) fn own_gpus(design: &Design, catalog: &Catalog) -> Vec<GpuId> {
     let mut gpus: Vec<GpuId> = Vec::new();
     for group in &design.cluster.groups {
         let gpu = match &group.kind {

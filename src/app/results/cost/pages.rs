@@ -1,8 +1,8 @@
 //! The views of the analysis: their row of buttons, tables and plots, and the formula below.
 
-use super::numbers::{Entry, Head, Tone, numbers_ui};
 use super::{Answer, CostView, Page, tokens, working};
 use crate::app::results::figure::{legend_ui, panel_ui};
+use crate::app::results::numbers::{Entry, Head, Tone, numbers_ui};
 use crate::app::results::plot::short;
 use crate::app::results::{Shown, empty_ui};
 use crate::app::theme::{Theme, space};

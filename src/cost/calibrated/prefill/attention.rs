@@ -123,7 +123,7 @@ impl Kernel for ContextAttention {
         "group fill", "tokens mod 128", "rows", "kv elements",
     ];
     const SIZES: usize = 6;
-    const TREES: (usize, usize) = (40, 6);
+    const ANSWERS: usize = 600;
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
         let &[

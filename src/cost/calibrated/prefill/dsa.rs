@@ -77,7 +77,7 @@ impl Kernel for DsaContext {
         "ctas", "tail", "packed_ctas", "packed_tail", "short", "keys", "scores/slots", "hidden", "projected/slots",
     ];
     const SIZES: usize = 4;
-    const TREES: (usize, usize) = (60, 5);
+    const ANSWERS: usize = 480;
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
         let &[

@@ -96,7 +96,7 @@ impl Kernel for MlaModule {
         "ctas", "tail", "packed_ctas", "packed_tail", "pairs/product", "product",
     ];
     const SIZES: usize = 4;
-    const TREES: (usize, usize) = (40, 4);
+    const ANSWERS: usize = 320;
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
         let &[

@@ -42,7 +42,13 @@ pub(super) struct Tiling {
 }
 
 /// Rows of a tile, and whether it packs the query heads of one KV head.
-const TILES: [(f64, bool); 5] = [(128.0, false), (64.0, false), (128.0, true), (64.0, true), (16.0, true)];
+const TILES: [(f64, bool); 5] = [
+    (128.0, false),
+    (64.0, false),
+    (128.0, true),
+    (64.0, true),
+    (16.0, true),
+];
 
 impl Walk {
     /// Keys in the cache at the end.
@@ -52,10 +58,19 @@ impl Walk {
 
     /// Keys a query sees on average: `min(prior + i, window)` over `i = 1 … tokens`.
     pub(super) fn seen(&self) -> f64 {
-        let Self { tokens, prior, window, .. } = *self;
+        let Self {
+            tokens,
+            prior,
+            window,
+            ..
+        } = *self;
         let free = (window - prior).clamp(0.0, tokens);
         let sum = free * prior + free * (free + 1.0) / 2.0;
-        if free < tokens { (sum + (tokens - free) * window) / tokens } else { sum / tokens }
+        if free < tokens {
+            (sum + (tokens - free) * window) / tokens
+        } else {
+            sum / tokens
+        }
     }
 
     /// The same without the window.
@@ -70,12 +85,18 @@ impl Walk {
 
     /// Seconds of the cheapest tiling. `pair` is what one query and one key take of one SM.
     pub(super) fn core(&self, sms: f64, pair: f64, own: &Tiling) -> f64 {
-        TILES.iter().fold(f64::INFINITY, |best, tile| best.min(self.tiled(sms, pair, own, *tile)))
+        TILES.iter().fold(f64::INFINITY, |best, tile| {
+            best.min(self.tiled(sms, pair, own, *tile))
+        })
     }
 
     fn tiled(&self, sms: f64, pair: f64, own: &Tiling, (rows, packs): (f64, bool)) -> f64 {
         let (queries, lanes, price) = if packs {
-            (self.tokens * self.heads / self.kv_heads, self.kv_heads, own.packed)
+            (
+                self.tokens * self.heads / self.kv_heads,
+                self.kv_heads,
+                own.packed,
+            )
         } else {
             (self.tokens, self.heads, 1.0)
         };
@@ -86,7 +107,8 @@ impl Walk {
         let rounding = (self.tokens / tiles + KEYS) / 2.0;
         let keys = self.keys();
         let whole = keys.min(self.before() + rounding);
-        let inside = whole.min(self.seen() + rounding + own.edge * KEYS * f64::from(self.window < keys));
+        let inside =
+            whole.min(self.seen() + rounding + own.edge * KEYS * f64::from(self.window < keys));
         let mean = inside + own.visited * (whole - inside);
         let farthest = keys.min(self.window + self.tokens.min(rows) + KEYS);
         // Idle SMs share out a long prior context.
@@ -96,7 +118,11 @@ impl Walk {
         let key = pair * rows * (1.0 + own.small * (128.0 / rows - 1.0));
         let start = own.prologue + own.load * rows / 128.0;
         let each = mean * key + start;
-        let last = if waves > 1.0 { own.tail * (libm::ceil(waves) - waves) * each } else { 0.0 };
+        let last = if waves > 1.0 {
+            own.tail * (libm::ceil(waves) - waves) * each
+        } else {
+            0.0
+        };
         price * ((waves * each).max(longest * key + start) + last)
     }
 }

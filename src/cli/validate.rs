@@ -1,0 +1,102 @@
+//! `frontier validate --ops DIR`: measured operator tables against the calibrations.
+
+use super::Failure;
+use crate::calibrate::{OperatorErrors, Validation, read_tables, validate};
+use crate::catalog::{Catalog, user_presets_dir};
+use crate::cost::calibrated::Calibrations;
+use clap::Args;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// What to hold against what.
+#[derive(Debug, Args)]
+pub struct ValidateArgs {
+    /// Folder of measured operator tables.
+    #[arg(long, value_name = "DIR")]
+    pub ops: PathBuf,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+pub(super) fn run(args: &ValidateArgs) -> Result<(), Failure> {
+    let user = user_presets_dir();
+    let catalog = Catalog::load(user.as_deref()).map_err(|error| Failure::usage(&error))?;
+    let calibrations =
+        Calibrations::load(user.as_deref()).map_err(|error| Failure::usage(&error))?;
+    let (tables, refused) =
+        read_tables(&args.ops, &catalog).map_err(|error| Failure::usage(&error))?;
+    let found = validate(&tables, refused, &calibrations, &catalog);
+    if args.json {
+        let text = serde_json::to_string_pretty(&as_json(&found))
+            .map_err(|error| Failure::usage(&error))?;
+        println!("{text}");
+    } else {
+        print(&found);
+    }
+    Ok(())
+}
+
+fn row(own: &OperatorErrors) -> Value {
+    json!({
+        "operator": own.operator,
+        "gpu": own.gpu,
+        "engine": own.engine,
+        "version": own.version,
+        "precision": own.precision,
+        "rows": own.rows,
+        "predicted": own.errors.rows,
+        "median_ape": own.errors.median,
+        "p95_ape": own.errors.p95,
+        "bias": own.errors.bias,
+        "priced_by": own.nearness.map(|near| near.name()),
+    })
+}
+
+fn as_json(found: &Validation) -> Value {
+    json!({
+        "operators": found.operators.iter().map(row).collect::<Vec<_>>(),
+        "overall": row(&found.overall),
+        "refused": found.refused.iter().map(|own| json!({
+            "file": own.file, "line": own.line, "rows": own.rows, "reason": own.why,
+        })).collect::<Vec<_>>(),
+    })
+}
+
+fn print(found: &Validation) {
+    println!(
+        "{:<24} {:<13} {:<8} {:<12} {:<18} {:>8} {:>9} {:>8} {:>8} {:>8}  priced by",
+        "operator",
+        "GPU",
+        "engine",
+        "version",
+        "precision",
+        "rows",
+        "predicted",
+        "median",
+        "p95",
+        "bias"
+    );
+    for own in found.operators.iter().chain([&found.overall]) {
+        println!(
+            "{:<24} {:<13} {:<8} {:<12} {:<18} {:>8} {:>9} {:>7.1}% {:>7.1}% {:>+7.1}%  {}",
+            own.operator,
+            own.gpu,
+            own.engine,
+            own.version,
+            own.precision,
+            own.rows,
+            own.errors.rows,
+            own.errors.median * 100.0,
+            own.errors.p95 * 100.0,
+            own.errors.bias * 100.0,
+            own.nearness.map_or("nothing", |near| near.name()),
+        );
+    }
+    for own in &found.refused {
+        println!(
+            "refused {} rows of {} (first: line {}): {}",
+            own.rows, own.file, own.line, own.why
+        );
+    }
+}

@@ -1,0 +1,148 @@
+//! How tokens fall on the experts of a rank: what a grouped product needs to know of it.
+//!
+//! A grouped product does not see a batch, it sees a count per expert: it reads the weights of every
+//! expert that has one, and cuts each count into tiles of rows. [`Load`] keeps the sums over experts
+//! from which any kernel is priced, so that a balanced batch, independent choices, a skewed law and
+//! a measured vector of counts are all the same thing.
+
+/// Rows of the tiles grouped products are cut into.
+pub const TILE_ROWS: [f64; 6] = [8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
+
+/// What falls on one rank, in all or as the mean of several draws.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Load {
+    /// Tokens the rank's kernels are given: all tokens of the expert-parallel group where activations
+    /// are gathered, its own where a dispatch brought them.
+    pub tokens: f64,
+    /// Choices of each token.
+    pub choices: f64,
+    /// Copies of tokens that chose an expert of this rank.
+    pub copies: f64,
+    /// Experts of this rank with at least one.
+    pub visited: f64,
+    /// Copies of the busiest of them.
+    pub busiest: f64,
+    /// Tiles of [`TILE_ROWS`] rows that cover every expert's copies.
+    pub tiles: [f64; TILE_ROWS.len()],
+}
+
+impl Load {
+    /// Of copies per expert of the rank, the rank's kernels being given `tokens` of `choices` each.
+    #[must_use]
+    pub fn of_counts(tokens: f64, choices: f64, counts: impl IntoIterator<Item = f64>) -> Self {
+        let mut own = Self {
+            tokens,
+            choices,
+            ..Self::default()
+        };
+        for count in counts {
+            own.add(count, 1.0);
+        }
+        own
+    }
+
+    /// Adds `experts` experts of `count` copies each.
+    fn add(&mut self, count: f64, experts: f64) {
+        if count <= 0.0 {
+            return;
+        }
+        self.copies += count * experts;
+        self.visited += experts;
+        self.busiest = self.busiest.max(count);
+        for (tiles, rows) in self.tiles.iter_mut().zip(TILE_ROWS) {
+            *tiles += libm::ceil(count / rows) * experts;
+        }
+    }
+
+    /// Every expert of `experts` chosen equally often, `local` of them here.
+    #[must_use]
+    pub fn balanced(tokens: f64, choices: f64, experts: f64, local: f64) -> Self {
+        let mut own = Self {
+            tokens,
+            choices,
+            ..Self::default()
+        };
+        let each = tokens * choices / experts;
+        // Fewer copies than experts: some get one, the others none.
+        if each >= 1.0 {
+            own.add(each, local)
+        } else {
+            own.add(1.0, each * local)
+        }
+        own
+    }
+
+    /// Choices independent and equally likely: the expectation over batches.
+    #[must_use]
+    pub fn uniform(tokens: f64, choices: f64, experts: f64, local: f64) -> Self {
+        let mut own = Self {
+            tokens,
+            choices,
+            ..Self::default()
+        };
+        let chance = (choices / experts).clamp(0.0, 1.0);
+        let mean = tokens * chance;
+        let spread = libm::sqrt(mean * (1.0 - chance));
+        if mean > 40.0 {
+            // Middles of equally likely slices of the normal law.
+            for z in NORMAL {
+                own.add((mean + z * spread).max(0.0), local / NORMAL_COUNT);
+            }
+            own.busiest = (mean + spread * libm::sqrt(2.0 * libm::log(local.max(1.0)))).min(tokens);
+            return own;
+        }
+        // The binomial law, term by term.
+        let mut term = libm::pow(1.0 - chance, tokens);
+        let (mut count, mut left) = (0.0, 1.0);
+        let mut busiest = 0.0;
+        while count <= tokens && left > 1e-9 && count < 400.0 {
+            own.add(count, local * term);
+            if left * local >= 0.5 {
+                busiest = count;
+            }
+            left -= term;
+            term *= (tokens - count) / (count + 1.0) * chance / (1.0 - chance).max(1e-12);
+            count += 1.0;
+        }
+        if chance >= 1.0 {
+            own = Self {
+                tokens,
+                choices,
+                ..Self::default()
+            };
+            own.add(tokens, local);
+            busiest = tokens;
+        }
+        own.busiest = busiest;
+        own
+    }
+
+    /// The mean of some draws of the same choices.
+    #[must_use]
+    pub fn mean(draws: &[Self]) -> Self {
+        let Some(first) = draws.first() else {
+            return Self::default();
+        };
+        let count = f64::from(u32::try_from(draws.len()).unwrap_or(u32::MAX));
+        let mean = |of: &dyn Fn(&Self) -> f64| draws.iter().map(of).sum::<f64>() / count;
+        let mut own = Self {
+            tokens: mean(&|draw| draw.tokens),
+            choices: first.choices,
+            copies: mean(&|draw| draw.copies),
+            visited: mean(&|draw| draw.visited),
+            busiest: mean(&|draw| draw.busiest),
+            tiles: first.tiles,
+        };
+        for (index, tiles) in own.tiles.iter_mut().enumerate() {
+            *tiles = mean(&|draw| draw.tiles[index]);
+        }
+        own
+    }
+}
+
+/// Twelve quantiles of the normal law, at (i + ½) / 12.
+const NORMAL: [f64; 12] = [
+    -1.7317, -1.1503, -0.8122, -0.5485, -0.3186, -0.1046, 0.1046, 0.3186, 0.5485, 0.8122, 1.1503,
+    1.7317,
+];
+const NORMAL_COUNT: f64 = 12.0;
