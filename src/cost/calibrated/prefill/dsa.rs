@@ -66,7 +66,7 @@ impl Kernel for DsaContext {
         share("index_peak", "share of FP8 peak of the indexer's scores", 0.3),
         parameter("select", "choosing among the scores, times their bytes", 2.0, 0.05, 40.0),
         share("peak", "share of peak of the sparse core, in latent space", 0.4),
-        parameter("least_heads", "heads a tile of the core is padded to", 16.0, 1.0, 64.0),
+        parameter("least_heads", "heads a tile of the core is padded to", 40.0, 1.0, 64.0),
         parameter("gather", "bringing in chosen latents, times their bytes at memory bandwidth", 0.1, 0.002, 3.0),
         parameter("padded", "share of empty slots worked off all the same", 0.1, 0.001, 1.0),
         parameter("short", "cost of a slot where no more tokens are there than chosen", 0.7, 0.02, 2.0),
