@@ -6,8 +6,8 @@
 //! token's keys, up to 512.
 
 use super::super::hardware::Hardware;
-use super::super::kernel::{Features, Kernel, Parameter, Parts, hash, soft_max};
-use super::span::{Tiling, Walk, hot};
+use super::super::kernel::{Features, Kernel, Parameter, Parts, soft_max};
+use super::span::{Tiling, Walk, hot, key};
 
 /// What attention multiplies in and what its cache is kept in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -71,20 +71,38 @@ impl ContextAttention {
         }
     }
 
-    /// Bytes of queries and output, of keys and values read, and of one side (K or V) as computed.
-    fn bytes(&self, walk: &Walk) -> (f64, f64, f64) {
+    /// Bytes of a call.
+    fn bytes(&self, walk: &Walk) -> Bytes {
         let row = self.batch * self.tokens * self.head_dim;
-        (
-            row * self.heads * (self.format.query() + 2.0),
-            2.0 * self.batch * walk.read() * self.kv_heads * self.head_dim * self.format.cache(),
-            row * self.kv_heads * 2.0,
-        )
+        let entry = 2.0 * self.batch * self.kv_heads * self.head_dim * self.format.cache();
+        let read = walk.read();
+        let fresh = read.min(self.tokens);
+        Bytes {
+            ends: row * self.heads * (self.format.query() + 2.0),
+            fresh: entry * fresh,
+            prior: entry * (read - fresh),
+            new: row * self.kv_heads * 2.0,
+        }
     }
+}
 
-    /// Bytes a call touches.
-    fn touched(&self, walk: &Walk) -> f64 {
-        let (ends, cache, new) = self.bytes(walk);
-        ends + cache + new
+/// Bytes of a call.
+#[derive(Debug, Clone, Copy)]
+struct Bytes {
+    /// Queries and output.
+    ends: f64,
+    /// Cache entries read of the new tokens.
+    fresh: f64,
+    /// Cache entries read of the tokens before them: written long ago, never hot.
+    prior: f64,
+    /// One side, K or V, of the new tokens as computed.
+    new: f64,
+}
+
+impl Bytes {
+    /// All that is touched.
+    fn touched(&self) -> f64 {
+        self.ends + self.fresh + self.prior + self.new
     }
 }
 
@@ -106,7 +124,7 @@ impl Kernel for ContextAttention {
         parameter("packed", "a tile that packs a group's heads against one of a head", 2.0, 1.0, 40.0),
         parameter("tail", "share of a part-filled last wave that is waited for", 0.4, 0.02, 1.0),
         parameter("edge", "blocks of keys masked at a window's far edge", 0.3, 0.01, 5.0),
-        parameter("visited", "share of keys outside the window visited all the same", 0.05, 0.001, 1.0),
+        parameter("visited", "skipping a key outside the window, of working on it at heads of 128", 0.05, 0.001, 4.0),
         parameter("window_start", "launch and prologue of a kernel with a window, of those without", 1.1, 0.7, 3.0),
         parameter("bandwidth", "share of memory bandwidth reached", 0.75, 0.1, 1.0),
         parameter("append", "writing the new keys and values: its traffic, times its bytes at full bandwidth", 0.8, 0.02, 5.0),
@@ -128,7 +146,7 @@ impl Kernel for ContextAttention {
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
         let &[
             launch,
-            peak,
+            at_128,
             half,
             double,
             fourfold,
@@ -156,11 +174,14 @@ impl Kernel for ContextAttention {
         let walk = self.walk();
         let depth = libm::log2(self.head_dim / 128.0);
         // Geometric between sizes; twice the head never takes less, as no factor is above 2.
-        let share = peak
+        let share = at_128
             * libm::pow(half, (-depth).clamp(0.0, 1.0))
             * libm::pow(double, depth.clamp(0.0, 1.0))
             * libm::pow(fourfold, (depth - 1.0).clamp(0.0, 1.0));
-        let pair = 4.0 * self.head_dim / (self.format.peak(hardware) / hardware.sms * share);
+        let peak = self.format.peak(hardware) / hardware.sms;
+        let pair = 4.0 * self.head_dim / (peak * share);
+        // Skipping a key takes the same whatever the head's size, and never more than working on it.
+        let visited = (visited * 4.0 * 128.0 / (peak * at_128 * pair)).min(1.0);
         let start = if self.window.is_finite() { window_start } else { 1.0 };
         let larger = libm::exp2(depth * deep) * start;
         let launch = launch * start * 1e-6;
@@ -174,10 +195,10 @@ impl Kernel for ContextAttention {
             visited,
         };
         let core = walk.core(hardware.sms, pair, &tiling);
-        let (ends, cache, new) = self.bytes(&walk);
-        let hit = hot(ends + cache + new, hardware.l2, hot_size, hot_share);
-        let memory = hit * (ends + cache) / (hardware.bandwidth * bandwidth);
-        let written = new * (2.0 + self.format.cache());
+        let bytes = self.bytes(&walk);
+        let hit = hot(bytes.touched(), hardware.l2, hot_size, hot_share);
+        let memory = (hit * (bytes.ends + bytes.fresh) + bytes.prior) / (hardware.bandwidth * bandwidth);
+        let written = bytes.new * (2.0 + self.format.cache());
         let elements = (self.kv_heads * self.head_dim / THREADS).min(1.0);
         let tokens = self.batch * self.tokens / hardware.sms
             * soft_max(token * 1e-6 * libm::pow(elements, threads), head * 1e-9 * self.kv_heads);
@@ -197,7 +218,7 @@ impl Kernel for ContextAttention {
         let walk = self.walk();
         let group = self.heads / self.kv_heads;
         let work = self.batch * self.heads * self.tokens * walk.seen() * self.head_dim;
-        let (ends, cache, new) = self.bytes(&walk);
+        let bytes = self.bytes(&walk);
         for size in [self.batch, self.tokens, walk.keys() / self.tokens, self.heads, self.kv_heads, self.head_dim] {
             out.log(size);
         }
@@ -205,10 +226,10 @@ impl Kernel for ContextAttention {
         out.push(f64::from(self.window < walk.keys()));
         out.log(group);
         out.log(work);
-        out.log(new);
-        out.log(work / (ends + cache));
-        out.log(work / new);
-        out.log(self.touched(&walk) / hardware.l2);
+        out.log(bytes.new);
+        out.log(work / (bytes.ends + bytes.fresh + bytes.prior));
+        out.log(work / bytes.new);
+        out.log(bytes.touched() / hardware.l2);
         for ctas in [
             self.batch * self.heads * libm::ceil(self.tokens / 128.0) / hardware.sms,
             self.batch * self.kv_heads * libm::ceil(self.tokens * group / 128.0) / hardware.sms,
@@ -224,7 +245,7 @@ impl Kernel for ContextAttention {
     }
 
     fn key(&self) -> u64 {
-        hash(&[self.heads, self.kv_heads, self.head_dim, self.window].map(f64::to_bits))
+        key(&[self.heads, self.kv_heads, self.head_dim, self.window])
     }
 
     fn size(&self) -> f64 {

@@ -1,5 +1,19 @@
 //! Tiles of queries walking over keys: how many, how far, how long together.
 
+use super::super::kernel::hash;
+
+/// A hold-out's key of these sizes. Families of heads differ in few bits (8/1, 16/2, 32/4 have the
+/// same mantissas), and folds take few bits of a key: all of them must depend on all (finaliser of
+/// MurmurHash3).
+pub(super) fn key(sizes: &[f64]) -> u64 {
+    let bits: Vec<u64> = sizes.iter().map(|size| size.to_bits()).collect();
+    let mut state = hash(&bits);
+    for factor in [0xff51_afd7_ed55_8ccd, 0xc4ce_b9fe_1a85_ec53] {
+        state = (state ^ state >> 33).wrapping_mul(factor);
+    }
+    state ^ state >> 33
+}
+
 /// Keys a CTA takes at a time; a tile's walk is rounded up by half of it on average.
 const KEYS: f64 = 128.0;
 /// Fewest keys worth an own CTA where a long prior context is split (flash decoding).
