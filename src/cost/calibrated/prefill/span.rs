@@ -121,14 +121,15 @@ impl Walk {
         let rounding = (self.tokens / tiles + KEYS) / 2.0;
         let keys = self.keys();
         let whole = keys.min(self.before() + rounding);
-        let inside =
-            whole.min(self.seen() + rounding + own.edge * KEYS * f64::from(self.window < keys));
+        let edge = own.edge * KEYS * f64::from(u8::from(self.window < keys));
+        let inside = whole.min(self.seen() + rounding + edge);
         let mean = inside + own.visited * (whole - inside);
-        let farthest = keys.min(self.window + self.tokens.min(rows) + KEYS);
+        let near = keys.min(self.window + self.tokens.min(rows) + KEYS + edge);
+        let farthest = near + own.visited * (keys - near);
         // Idle SMs share out a long prior context.
-        let splits = (1.0 / waves).clamp(1.0, (self.prior / SPLIT).max(1.0));
-        let shared = self.prior.min(farthest) * (1.0 - 1.0 / splits);
-        let longest = (farthest.max(mean) - shared).max(mean / splits);
+        let prior = self.prior.min(farthest);
+        let splits = (1.0 / waves).clamp(1.0, (prior / SPLIT).max(1.0));
+        let longest = farthest - prior * (1.0 - 1.0 / splits);
         let key = pair * rows * (1.0 + own.small * (128.0 / rows - 1.0));
         let start = own.prologue + own.load * rows / 128.0;
         let each = mean * key + start;
