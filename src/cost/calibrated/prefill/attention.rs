@@ -21,7 +21,11 @@ pub struct AttentionFormat {
 impl AttentionFormat {
     /// FLOP/s on a GPU.
     pub(super) const fn peak(self, hardware: &Hardware) -> f64 {
-        if self.fp8 { hardware.fp8 } else { hardware.bf16 }
+        if self.fp8 {
+            hardware.fp8
+        } else {
+            hardware.bf16
+        }
     }
 
     /// Bytes of an element of the cache.
@@ -106,39 +110,178 @@ impl Bytes {
     }
 }
 
-pub(super) const fn parameter(name: &'static str, about: &'static str, start: f64, low: f64, high: f64) -> Parameter {
-    Parameter { name, about, start, low, high }
+pub(super) const fn parameter(
+    name: &'static str,
+    about: &'static str,
+    start: f64,
+    low: f64,
+    high: f64,
+) -> Parameter {
+    Parameter {
+        name,
+        about,
+        start,
+        low,
+        high,
+    }
 }
 
 impl Kernel for ContextAttention {
     const PARAMETERS: &'static [Parameter] = &[
         parameter("launch_us", "launches and drain", 6.0, 0.3, 80.0),
-        parameter("peak", "share of peak reached at heads of 128", 0.6, 0.005, 1.0),
+        parameter(
+            "peak",
+            "share of peak reached at heads of 128",
+            0.6,
+            0.005,
+            1.0,
+        ),
         parameter("peak_64", "of it at heads of 64", 0.8, 0.5, 1.5),
         parameter("peak_256", "of it at heads of 256", 1.0, 0.15, 2.0),
-        parameter("peak_512", "of the share at heads of 256, at heads of 512", 0.8, 0.15, 2.0),
-        parameter("prologue_us", "a CTA whatever it does, at heads of 128", 1.5, 0.02, 20.0),
-        parameter("load_us", "bringing in and writing out 128 rows of 128", 0.7, 0.02, 20.0),
+        parameter(
+            "peak_512",
+            "of the share at heads of 256, at heads of 512",
+            0.8,
+            0.15,
+            2.0,
+        ),
+        parameter(
+            "prologue_us",
+            "a CTA whatever it does, at heads of 128",
+            1.5,
+            0.02,
+            20.0,
+        ),
+        parameter(
+            "load_us",
+            "bringing in and writing out 128 rows of 128",
+            0.7,
+            0.02,
+            20.0,
+        ),
         parameter("deep", "exponent of the head size in both", 0.3, 0.01, 1.5),
-        parameter("small", "what halving a tile costs more per row", 0.2, 0.02, 3.0),
-        parameter("packed", "a tile that packs a group's heads against one of a head", 2.0, 1.0, 40.0),
-        parameter("tail", "share of a part-filled last wave that is waited for", 0.4, 0.02, 1.0),
-        parameter("edge", "blocks of keys masked at a window's far edge", 0.3, 0.01, 5.0),
-        parameter("visited", "skipping a key outside the window, of working on it at heads of 128", 0.05, 0.001, 4.0),
-        parameter("window_start", "launch and prologue of a kernel with a window, of those without", 1.1, 0.7, 3.0),
-        parameter("bandwidth", "share of memory bandwidth reached", 0.75, 0.1, 1.0),
-        parameter("append", "writing the new keys and values: its traffic, times its bytes at full bandwidth", 0.8, 0.02, 5.0),
-        parameter("rotate", "a pass over the queries before the core, times its bytes at full bandwidth", 0.1, 0.002, 5.0),
-        parameter("token_us", "SM time of a CTA that writes one token of 512 or more elements", 0.3, 0.002, 5.0),
-        parameter("threads", "exponent of the threads such a CTA has, of 512", 0.7, 0.01, 1.0),
-        parameter("head_ns", "SM time of writing one token of one KV head", 5.0, 0.05, 500.0),
-        parameter("hot_size", "bytes touched, of L2, at which half of the hits of the call before are gone", 1.0, 0.2, 3.0),
-        parameter("hot", "time of traffic that hits L2, of what memory takes", 0.5, 0.04, 1.0),
+        parameter(
+            "small",
+            "what halving a tile costs more per row",
+            0.2,
+            0.02,
+            3.0,
+        ),
+        parameter(
+            "packed",
+            "a tile that packs a group's heads against one of a head",
+            2.0,
+            1.0,
+            40.0,
+        ),
+        parameter(
+            "tail",
+            "share of a part-filled last wave that is waited for",
+            0.4,
+            0.02,
+            1.0,
+        ),
+        parameter(
+            "edge",
+            "blocks of keys masked at a window's far edge",
+            0.3,
+            0.01,
+            5.0,
+        ),
+        parameter(
+            "visited",
+            "skipping a key outside the window, of working on it at heads of 128",
+            0.05,
+            0.001,
+            4.0,
+        ),
+        parameter(
+            "window_start",
+            "launch and prologue of a kernel with a window, of those without",
+            1.1,
+            0.7,
+            3.0,
+        ),
+        parameter(
+            "bandwidth",
+            "share of memory bandwidth reached",
+            0.75,
+            0.1,
+            1.0,
+        ),
+        parameter(
+            "append",
+            "writing the new keys and values: its traffic, times its bytes at full bandwidth",
+            0.8,
+            0.02,
+            5.0,
+        ),
+        parameter(
+            "rotate",
+            "a pass over the queries before the core, times its bytes at full bandwidth",
+            0.1,
+            0.002,
+            5.0,
+        ),
+        parameter(
+            "token_us",
+            "SM time of a CTA that writes one token of 512 or more elements",
+            0.3,
+            0.002,
+            5.0,
+        ),
+        parameter(
+            "threads",
+            "exponent of the threads such a CTA has, of 512",
+            0.7,
+            0.01,
+            1.0,
+        ),
+        parameter(
+            "head_ns",
+            "SM time of writing one token of one KV head",
+            5.0,
+            0.05,
+            500.0,
+        ),
+        parameter(
+            "hot_size",
+            "bytes touched, of L2, at which half of the hits of the call before are gone",
+            1.0,
+            0.2,
+            3.0,
+        ),
+        parameter(
+            "hot",
+            "time of traffic that hits L2, of what memory takes",
+            0.5,
+            0.04,
+            1.0,
+        ),
     ];
     const FEATURES: &'static [&'static str] = &[
-        "batch", "tokens", "context/tokens", "heads", "kv_heads", "head_dim", "window", "windowed", "group", "work",
-        "cache writes", "work/byte", "work/write", "touched/l2", "ctas", "tail_128", "packed_ctas", "packed_tail",
-        "group fill", "tokens mod 128", "rows", "kv elements",
+        "batch",
+        "tokens",
+        "context/tokens",
+        "heads",
+        "kv_heads",
+        "head_dim",
+        "window",
+        "windowed",
+        "group",
+        "work",
+        "cache writes",
+        "work/byte",
+        "work/write",
+        "touched/l2",
+        "ctas",
+        "tail_128",
+        "packed_ctas",
+        "packed_tail",
+        "group fill",
+        "tokens mod 128",
+        "rows",
+        "kv elements",
     ];
     const SIZES: usize = 6;
     const ANSWERS: usize = 600;
@@ -182,7 +325,11 @@ impl Kernel for ContextAttention {
         let pair = 4.0 * self.head_dim / (peak * share);
         // Skipping a key takes the same whatever the head's size, and never more than working on it.
         let visited = (visited * 4.0 * 128.0 / (peak * at_128 * pair)).min(1.0);
-        let start = if self.window.is_finite() { window_start } else { 1.0 };
+        let start = if self.window.is_finite() {
+            window_start
+        } else {
+            1.0
+        };
         let larger = libm::exp2(depth * deep) * start;
         let launch = launch * start * 1e-6;
         let tiling = Tiling {
@@ -197,11 +344,15 @@ impl Kernel for ContextAttention {
         let core = walk.core(hardware.sms, pair, &tiling);
         let bytes = self.bytes(&walk);
         let hit = hot(bytes.touched(), hardware.l2, hot_size, hot_share);
-        let memory = (hit * (bytes.ends + bytes.fresh) + bytes.prior) / (hardware.bandwidth * bandwidth);
+        let memory =
+            (hit * (bytes.ends + bytes.fresh) + bytes.prior) / (hardware.bandwidth * bandwidth);
         let written = bytes.new * (2.0 + self.format.cache());
         let elements = (self.kv_heads * self.head_dim / THREADS).min(1.0);
         let tokens = self.batch * self.tokens / hardware.sms
-            * soft_max(token * 1e-6 * libm::pow(elements, threads), head * 1e-9 * self.kv_heads);
+            * soft_max(
+                token * 1e-6 * libm::pow(elements, threads),
+                head * 1e-9 * self.kv_heads,
+            );
         let queries = self.batch * self.tokens * self.heads * self.head_dim * 4.0;
         let writing = soft_max(hit * append * written / hardware.bandwidth, tokens)
             + hit * rotate * queries / hardware.bandwidth;
@@ -219,7 +370,14 @@ impl Kernel for ContextAttention {
         let group = self.heads / self.kv_heads;
         let work = self.batch * self.heads * self.tokens * walk.seen() * self.head_dim;
         let bytes = self.bytes(&walk);
-        for size in [self.batch, self.tokens, walk.keys() / self.tokens, self.heads, self.kv_heads, self.head_dim] {
+        for size in [
+            self.batch,
+            self.tokens,
+            walk.keys() / self.tokens,
+            self.heads,
+            self.kv_heads,
+            self.head_dim,
+        ] {
             out.log(size);
         }
         out.log(self.window.min(walk.keys()));

@@ -34,7 +34,11 @@ impl DsaContext {
     /// Tokens a query attends to on average, those whose context is not larger than what is chosen
     /// padded up to it by a share.
     fn slots(&self, padded: f64) -> f64 {
-        let seen = Walk { window: self.chosen, ..self.core.walk() }.seen();
+        let seen = Walk {
+            window: self.chosen,
+            ..self.core.walk()
+        }
+        .seen();
         seen + padded * (self.chosen - seen)
     }
 
@@ -44,7 +48,11 @@ impl DsaContext {
 
     /// The indexer's projections, inner by outer size: its key, its heads' weights, its queries.
     fn indexing(&self) -> [(f64, f64); 2] {
-        let MlaWidths { hidden, query_latent, .. } = self.core.widths;
+        let MlaWidths {
+            hidden,
+            query_latent,
+            ..
+        } = self.core.widths;
         [
             (hidden, self.index_dim + self.index_heads),
             (query_latent, self.index_heads * self.index_dim),
@@ -54,27 +62,121 @@ impl DsaContext {
 
 impl Kernel for DsaContext {
     const PARAMETERS: &'static [Parameter] = &[
-        parameter("host_us", "host time of a call outside a CUDA graph", 200.0, 0.5, 2000.0),
+        parameter(
+            "host_us",
+            "host time of a call outside a CUDA graph",
+            200.0,
+            0.5,
+            2000.0,
+        ),
         parameter("launch_us", "launches and drains", 60.0, 0.5, 500.0),
         parameter("sequence_us", "per sequence", 0.05, 0.0005, 5.0),
-        share("latent_peak", "share of peak of projections to latents", 0.5),
+        share(
+            "latent_peak",
+            "share of peak of projections to latents",
+            0.5,
+        ),
         share("head_peak", "share of peak of projections of heads", 0.6),
-        parameter("fill", "inner elements whose time filling and emptying a tile of a projection takes", 100.0, 5.0, 2000.0),
-        parameter("weights", "share of memory bandwidth reading weights", 0.7, 0.05, 1.0),
-        parameter("latents", "passes over tokens, times their bytes", 0.5, 0.02, 20.0),
-        parameter("heads", "passes over tokens' heads, times their bytes", 0.5, 0.02, 20.0),
-        share("index_peak", "share of FP8 peak of the indexer's scores", 0.3),
-        parameter("select", "choosing among the scores, times their bytes", 2.0, 0.05, 40.0),
-        share("peak", "share of peak of the sparse core, in latent space", 0.4),
-        parameter("least_heads", "heads a tile of the core is padded to", 40.0, 1.0, 64.0),
-        parameter("gather", "bringing in chosen latents, times their bytes at memory bandwidth", 0.1, 0.002, 3.0),
-        parameter("padded", "share of empty slots worked off all the same", 0.1, 0.001, 1.0),
-        parameter("short", "cost of a slot where no more tokens are there than chosen", 0.7, 0.02, 2.0),
-        parameter("short_index", "share of the indexer that runs there", 0.3, 0.001, 1.0),
+        parameter(
+            "fill",
+            "inner elements whose time filling and emptying a tile of a projection takes",
+            100.0,
+            5.0,
+            2000.0,
+        ),
+        parameter(
+            "weights",
+            "share of memory bandwidth reading weights",
+            0.7,
+            0.05,
+            1.0,
+        ),
+        parameter(
+            "latents",
+            "passes over tokens, times their bytes",
+            0.5,
+            0.02,
+            20.0,
+        ),
+        parameter(
+            "heads",
+            "passes over tokens' heads, times their bytes",
+            0.5,
+            0.02,
+            20.0,
+        ),
+        share(
+            "index_peak",
+            "share of FP8 peak of the indexer's scores",
+            0.3,
+        ),
+        parameter(
+            "select",
+            "choosing among the scores, times their bytes",
+            2.0,
+            0.05,
+            40.0,
+        ),
+        share(
+            "peak",
+            "share of peak of the sparse core, in latent space",
+            0.4,
+        ),
+        parameter(
+            "least_heads",
+            "heads a tile of the core is padded to",
+            40.0,
+            1.0,
+            64.0,
+        ),
+        parameter(
+            "gather",
+            "bringing in chosen latents, times their bytes at memory bandwidth",
+            0.1,
+            0.002,
+            3.0,
+        ),
+        parameter(
+            "padded",
+            "share of empty slots worked off all the same",
+            0.1,
+            0.001,
+            1.0,
+        ),
+        parameter(
+            "short",
+            "cost of a slot where no more tokens are there than chosen",
+            0.7,
+            0.02,
+            2.0,
+        ),
+        parameter(
+            "short_index",
+            "share of the indexer that runs there",
+            0.3,
+            0.001,
+            1.0,
+        ),
     ];
     const FEATURES: &'static [&'static str] = &[
-        "batch", "tokens", "context/tokens", "heads", "rows", "rows heads", "pairs", "touched/l2", "pairs/byte",
-        "ctas", "tail", "packed_ctas", "packed_tail", "short", "keys", "scores/slots", "hidden", "projected/slots",
+        "batch",
+        "tokens",
+        "context/tokens",
+        "heads",
+        "rows",
+        "rows heads",
+        "pairs",
+        "touched/l2",
+        "pairs/byte",
+        "ctas",
+        "tail",
+        "packed_ctas",
+        "packed_tail",
+        "short",
+        "keys",
+        "scores/slots",
+        "hidden",
+        "projected/slots",
     ];
     const SIZES: usize = 4;
     const ANSWERS: usize = 480;
@@ -104,22 +206,39 @@ impl Kernel for DsaContext {
         };
         let core = &self.core;
         let rows = core.rows();
-        let projecting = Projecting { narrow: latent_peak, wide: head_peak, fill, bandwidth: weights };
-        let (product, reading) = core.project(hardware, self.projections, &projecting, &self.indexing());
+        let projecting = Projecting {
+            narrow: latent_peak,
+            wide: head_peak,
+            fill,
+            bandwidth: weights,
+        };
+        let (product, reading) =
+            core.project(hardware, self.projections, &projecting, &self.indexing());
         let MlaWidths { latent, rope, .. } = core.widths;
         let passes = core.passes();
         let passes = latents * passes.0 + heads * passes.1;
         let passes = rows * passes / hardware.bandwidth;
-        let (slot, indexed) = if self.short() { (short, short_index) } else { (1.0, 1.0) };
+        let (slot, indexed) = if self.short() {
+            (short, short_index)
+        } else {
+            (1.0, 1.0)
+        };
         let scores = rows * core.walk().seen();
-        let scoring = indexed * scores * 2.0 * self.index_heads * self.index_dim / (hardware.fp8 * index_peak);
+        let scoring = indexed * scores * 2.0 * self.index_heads * self.index_dim
+            / (hardware.fp8 * index_peak);
         let selecting = indexed * select * scores * 4.0 / hardware.bandwidth;
         let slots = rows * self.slots(padded) * slot;
         let attending = slots * core.heads.max(least_heads) * 2.0 * (2.0 * latent + rope)
             / (core.format.peak(hardware) * share);
         let gathering = slots * gather * (latent + rope) * core.format.cache() / hardware.bandwidth;
         let launch = (launch + sequence * core.batch) * 1e-6;
-        let device = launch + soft_max(product, reading) + passes + scoring + selecting + attending + gathering;
+        let device = launch
+            + soft_max(product, reading)
+            + passes
+            + scoring
+            + selecting
+            + attending
+            + gathering;
         Parts {
             compute: product + scoring + attending,
             memory: reading + passes + selecting + gathering,

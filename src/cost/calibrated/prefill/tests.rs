@@ -36,17 +36,37 @@ fn seconds<K: Kernel>(shape: &K, hardware: &Hardware, parameters: &[f64]) -> f64
     for part in [parts.compute, parts.memory, parts.link, parts.launch] {
         assert!(part.is_finite() && part >= 0.0, "{parts:?}");
     }
-    assert!(parts.seconds.is_finite() && parts.seconds > 0.0, "{parts:?}");
+    assert!(
+        parts.seconds.is_finite() && parts.seconds > 0.0,
+        "{parts:?}"
+    );
     parts.seconds
 }
 
 /// Better hardware in every way but its SMs: a peak on more SMs is a smaller peak of each.
 fn better() -> [Hardware; 4] {
     [
-        Hardware { bf16: H100.bf16 * 1.7, fp8: H100.fp8 * 1.7, fp4: H100.fp4 * 1.7, ..H100 },
-        Hardware { bandwidth: H100.bandwidth * 1.7, ..H100 },
-        Hardware { l2: H100.l2 * 1.7, ..H100 },
-        Hardware { bf16: H100.bf16 * 2.0, fp8: H100.fp8 * 2.0, fp4: H100.fp4 * 2.0, sms: H100.sms * 2.0, ..H100 },
+        Hardware {
+            bf16: H100.bf16 * 1.7,
+            fp8: H100.fp8 * 1.7,
+            fp4: H100.fp4 * 1.7,
+            ..H100
+        },
+        Hardware {
+            bandwidth: H100.bandwidth * 1.7,
+            ..H100
+        },
+        Hardware {
+            l2: H100.l2 * 1.7,
+            ..H100
+        },
+        Hardware {
+            bf16: H100.bf16 * 2.0,
+            fp8: H100.fp8 * 2.0,
+            fp4: H100.fp4 * 2.0,
+            sms: H100.sms * 2.0,
+            ..H100
+        },
     ]
 }
 
@@ -55,11 +75,17 @@ fn holds<K: Kernel>(shape: &K, more: &[K], parameters: &[f64]) {
     let base = seconds(shape, &H100, parameters);
     for (index, own) in more.iter().enumerate() {
         let larger = seconds(own, &H100, parameters);
-        assert!(larger >= base * (1.0 - 1e-9), "more work {index}: {base} → {larger}");
+        assert!(
+            larger >= base * (1.0 - 1e-9),
+            "more work {index}: {base} → {larger}"
+        );
     }
     for (index, hardware) in better().iter().enumerate() {
         let faster = seconds(shape, hardware, parameters);
-        assert!(faster <= base * (1.0 + 1e-9), "better hardware {index}: {base} → {faster}");
+        assert!(
+            faster <= base * (1.0 + 1e-9),
+            "better hardware {index}: {base} → {faster}"
+        );
     }
     let mut features = super::super::kernel::Features::default();
     shape.features(&H100, &mut features);
@@ -77,40 +103,67 @@ fn attention() -> impl Strategy<Value = ContextAttention> {
         prop::option::of(1.0..40_000_f64),
         any::<(bool, bool)>(),
     )
-        .prop_map(|((batch, tokens, prior), (kv, group), head_dim, window, (fp8, fp8_cache))| {
-            let kv_heads = f64::from(1 << kv);
-            ContextAttention {
-                batch: batch.floor(),
-                tokens: tokens.floor(),
-                prior: prior.floor(),
-                heads: kv_heads * f64::from(group),
-                kv_heads,
-                head_dim,
-                window: window.map_or(f64::INFINITY, f64::floor),
-                format: AttentionFormat { fp8, fp8_cache },
-            }
-        })
+        .prop_map(
+            |((batch, tokens, prior), (kv, group), head_dim, window, (fp8, fp8_cache))| {
+                let kv_heads = f64::from(1 << kv);
+                ContextAttention {
+                    batch: batch.floor(),
+                    tokens: tokens.floor(),
+                    prior: prior.floor(),
+                    heads: kv_heads * f64::from(group),
+                    kv_heads,
+                    head_dim,
+                    window: window.map_or(f64::INFINITY, f64::floor),
+                    format: AttentionFormat { fp8, fp8_cache },
+                }
+            },
+        )
 }
 
 fn latent() -> impl Strategy<Value = MlaContext> {
-    (1.0..300_f64, 1.0..200_000_f64, 0.0..1_000_000_f64, 0..8_u32, any::<bool>(), any::<bool>()).prop_map(
-        |(batch, tokens, prior, heads, glm, fp8)| MlaContext {
+    (
+        1.0..300_f64,
+        1.0..200_000_f64,
+        0.0..1_000_000_f64,
+        0..8_u32,
+        any::<bool>(),
+        any::<bool>(),
+    )
+        .prop_map(|(batch, tokens, prior, heads, glm, fp8)| MlaContext {
             batch: batch.floor(),
             tokens: tokens.floor(),
             prior: prior.floor(),
             heads: f64::from(1 << heads),
-            widths: if glm { MlaWidths::GLM_5 } else { MlaWidths::DEEPSEEK_V3 },
-            format: AttentionFormat { fp8, fp8_cache: fp8 },
-        },
-    )
+            widths: if glm {
+                MlaWidths::GLM_5
+            } else {
+                MlaWidths::DEEPSEEK_V3
+            },
+            format: AttentionFormat {
+                fp8,
+                fp8_cache: fp8,
+            },
+        })
 }
 
 fn more_latent(own: MlaContext) -> [MlaContext; 4] {
     [
-        MlaContext { batch: own.batch + 1.0, ..own },
-        MlaContext { tokens: own.tokens + 1.0, ..own },
-        MlaContext { prior: own.prior + 100.0, ..own },
-        MlaContext { heads: own.heads * 2.0, ..own },
+        MlaContext {
+            batch: own.batch + 1.0,
+            ..own
+        },
+        MlaContext {
+            tokens: own.tokens + 1.0,
+            ..own
+        },
+        MlaContext {
+            prior: own.prior + 100.0,
+            ..own
+        },
+        MlaContext {
+            heads: own.heads * 2.0,
+            ..own
+        },
     ]
 }
 
@@ -184,16 +237,26 @@ fn long_prompts_reach_published_rates() {
         kv_heads: 8.0,
         head_dim: 128.0,
         window: f64::INFINITY,
-        format: AttentionFormat { fp8: false, fp8_cache: false },
+        format: AttentionFormat {
+            fp8: false,
+            fp8_cache: false,
+        },
     };
     let mut p = starts(ContextAttention::PARAMETERS);
-    let peak = ContextAttention::PARAMETERS.iter().position(|own| own.name == "peak").unwrap();
+    let peak = ContextAttention::PARAMETERS
+        .iter()
+        .position(|own| own.name == "peak")
+        .unwrap();
     p[peak] = 0.68;
     let flops = 4.0 * own.batch * own.heads * own.head_dim * own.tokens * (own.tokens + 1.0) / 2.0;
     let rate = flops / own.physics(&H100, &p).seconds / 1e12;
     assert!((520.0..670.0).contains(&rate), "{rate} TFLOP/s");
     // Far beyond any table: four times the pairs, nearly four times the time.
-    let far = |tokens| ContextAttention { tokens, ..own }.physics(&H100, &p).seconds;
+    let far = |tokens| {
+        ContextAttention { tokens, ..own }
+            .physics(&H100, &p)
+            .seconds
+    };
     assert!((far(2_097_152.0) / far(1_048_576.0) - 4.0).abs() < 0.01);
 }
 
@@ -208,12 +271,21 @@ fn windows_make_prompts_linear() {
         kv_heads: 8.0,
         head_dim: 64.0,
         window: 128.0,
-        format: AttentionFormat { fp8: false, fp8_cache: false },
+        format: AttentionFormat {
+            fp8: false,
+            fp8_cache: false,
+        },
     };
     let mut p = starts(ContextAttention::PARAMETERS);
-    let visited = ContextAttention::PARAMETERS.iter().position(|own| own.name == "visited").unwrap();
+    let visited = ContextAttention::PARAMETERS
+        .iter()
+        .position(|own| own.name == "visited")
+        .unwrap();
     p[visited] = 0.001;
-    let twice = ContextAttention { tokens: own.tokens * 2.0, ..own };
+    let twice = ContextAttention {
+        tokens: own.tokens * 2.0,
+        ..own
+    };
     let ratio = twice.physics(&H100, &p).seconds / own.physics(&H100, &p).seconds;
     assert!((1.9..2.3).contains(&ratio), "{ratio}");
 }
@@ -230,12 +302,19 @@ fn chunks_add_up_to_the_whole() {
         kv_heads: 8.0,
         head_dim: 128.0,
         window: f64::INFINITY,
-        format: AttentionFormat { fp8: false, fp8_cache: false },
+        format: AttentionFormat {
+            fp8: false,
+            fp8_cache: false,
+        },
     };
     let p = starts(ContextAttention::PARAMETERS);
     let chunks: f64 = (0..8)
         .map(|chunk| {
-            let own = ContextAttention { tokens: 8192.0, prior: 8192.0 * f64::from(chunk), ..whole };
+            let own = ContextAttention {
+                tokens: 8192.0,
+                prior: 8192.0 * f64::from(chunk),
+                ..whole
+            };
             own.physics(&H100, &p).seconds
         })
         .sum();
@@ -246,8 +325,23 @@ fn chunks_add_up_to_the_whole() {
 /// One query over a long context does not leave 131 SMs idle.
 #[test]
 fn a_long_prior_context_is_shared_out() {
-    let walk = Walk { batch: 1.0, tokens: 1.0, prior: 131_072.0, heads: 8.0, kv_heads: 1.0, window: f64::INFINITY };
-    let tiling = Tiling { prologue: 1e-6, load: 1e-6, small: 0.2, packed: 1.0, tail: 0.5, edge: 0.0, visited: 0.0 };
+    let walk = Walk {
+        batch: 1.0,
+        tokens: 1.0,
+        prior: 131_072.0,
+        heads: 8.0,
+        kv_heads: 1.0,
+        window: f64::INFINITY,
+    };
+    let tiling = Tiling {
+        prologue: 1e-6,
+        load: 1e-6,
+        small: 0.2,
+        packed: 1.0,
+        tail: 0.5,
+        edge: 0.0,
+        visited: 0.0,
+    };
     let one = walk.core(1.0, 1e-9, &tiling);
     let many = walk.core(132.0, 1e-9, &tiling);
     assert!(many < one / 20.0, "{one} on one SM, {many} on all");
