@@ -26,7 +26,12 @@ fn fp8(line: &Line<'_>, column: &str) -> Result<bool, String> {
 }
 
 pub(super) fn projections(line: &Line<'_>) -> Result<GemmFormat, String> {
-    match line.text("gemm_type") {
+    // Some versions' tables do not have the column: weights are then of the block's own format.
+    let word = match line.text("gemm_type") {
+        "" => line.text("mla_dtype"),
+        word => word,
+    };
+    match word {
         "bfloat16" => Ok(GemmFormat::Bf16),
         "fp8" => Ok(GemmFormat::Fp8),
         "fp8_block" => Ok(GemmFormat::Fp8Block),

@@ -6,8 +6,8 @@
 //! token's keys, up to 512.
 
 use super::super::hardware::Hardware;
-use super::super::kernel::{Features, Kernel, Parameter, Parts, hash, soft_max};
-use super::span::{Tiling, Walk, hot};
+use super::super::kernel::{Features, Kernel, Parameter, Parts, soft_max};
+use super::span::{Tiling, Walk, hot, key};
 
 /// What attention multiplies in and what its cache is kept in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -75,20 +75,38 @@ impl ContextAttention {
         }
     }
 
-    /// Bytes of queries and output, of keys and values read, and of one side (K or V) as computed.
-    fn bytes(&self, walk: &Walk) -> (f64, f64, f64) {
+    /// Bytes of a call.
+    fn bytes(&self, walk: &Walk) -> Bytes {
         let row = self.batch * self.tokens * self.head_dim;
-        (
-            row * self.heads * (self.format.query() + 2.0),
-            2.0 * self.batch * walk.read() * self.kv_heads * self.head_dim * self.format.cache(),
-            row * self.kv_heads * 2.0,
-        )
+        let entry = 2.0 * self.batch * self.kv_heads * self.head_dim * self.format.cache();
+        let read = walk.read();
+        let fresh = read.min(self.tokens);
+        Bytes {
+            ends: row * self.heads * (self.format.query() + 2.0),
+            fresh: entry * fresh,
+            prior: entry * (read - fresh),
+            new: row * self.kv_heads * 2.0,
+        }
     }
+}
 
-    /// Bytes a call touches.
-    fn touched(&self, walk: &Walk) -> f64 {
-        let (ends, cache, new) = self.bytes(walk);
-        ends + cache + new
+/// Bytes of a call.
+#[derive(Debug, Clone, Copy)]
+struct Bytes {
+    /// Queries and output.
+    ends: f64,
+    /// Cache entries read of the new tokens.
+    fresh: f64,
+    /// Cache entries read of the tokens before them: written long ago, never hot.
+    prior: f64,
+    /// One side, K or V, of the new tokens as computed.
+    new: f64,
+}
+
+impl Bytes {
+    /// All that is touched.
+    fn touched(&self) -> f64 {
+        self.ends + self.fresh + self.prior + self.new
     }
 }
 
@@ -111,9 +129,22 @@ pub(super) const fn parameter(
 impl Kernel for ContextAttention {
     const PARAMETERS: &'static [Parameter] = &[
         parameter("launch_us", "launches and drain", 6.0, 0.3, 80.0),
-        parameter("peak_64", "share of peak at heads of 64", 0.45, 0.005, 1.0),
-        parameter("peak_128", "share of peak at heads of 128", 0.6, 0.005, 1.0),
-        parameter("peak_256", "share of peak at heads of 256", 0.6, 0.005, 1.0),
+        parameter(
+            "peak",
+            "share of peak reached at heads of 128",
+            0.6,
+            0.005,
+            1.0,
+        ),
+        parameter("peak_64", "of it at heads of 64", 0.8, 0.5, 1.5),
+        parameter("peak_256", "of it at heads of 256", 1.0, 0.15, 2.0),
+        parameter(
+            "peak_512",
+            "of the share at heads of 256, at heads of 512",
+            0.8,
+            0.15,
+            2.0,
+        ),
         parameter(
             "prologue_us",
             "a CTA whatever it does, at heads of 128",
@@ -159,10 +190,17 @@ impl Kernel for ContextAttention {
         ),
         parameter(
             "visited",
-            "share of keys outside the window visited all the same",
+            "skipping a key outside the window, of working on it at heads of 128",
             0.05,
             0.001,
-            1.0,
+            4.0,
+        ),
+        parameter(
+            "window_start",
+            "launch and prologue of a kernel with a window, of those without",
+            1.1,
+            0.7,
+            3.0,
         ),
         parameter(
             "bandwidth",
@@ -176,7 +214,7 @@ impl Kernel for ContextAttention {
             "writing the new keys and values: its traffic, times its bytes at full bandwidth",
             0.8,
             0.02,
-            8.0,
+            5.0,
         ),
         parameter(
             "rotate",
@@ -198,6 +236,13 @@ impl Kernel for ContextAttention {
             0.7,
             0.01,
             1.0,
+        ),
+        parameter(
+            "head_ns",
+            "SM time of writing one token of one KV head",
+            5.0,
+            0.05,
+            500.0,
         ),
         parameter(
             "hot_size",
@@ -244,9 +289,10 @@ impl Kernel for ContextAttention {
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
         let &[
             launch,
-            e64,
-            e128,
-            e256,
+            at_128,
+            half,
+            double,
+            fourfold,
             prologue,
             load,
             deep,
@@ -255,11 +301,13 @@ impl Kernel for ContextAttention {
             tail,
             edge,
             visited,
+            window_start,
             bandwidth,
             append,
             rotate,
             token,
             threads,
+            head,
             hot_size,
             hot_share,
         ] = p
@@ -268,15 +316,22 @@ impl Kernel for ContextAttention {
         };
         let walk = self.walk();
         let depth = libm::log2(self.head_dim / 128.0);
-        // Twice the head never takes less than it did.
-        let (low, high) = (e128.min(2.0 * e64), e256.min(2.0 * e128));
-        let share = if depth < 0.0 {
-            low * libm::pow(low / e64, depth.max(-1.0))
+        // Geometric between sizes; twice the head never takes less, as no factor is above 2.
+        let share = at_128
+            * libm::pow(half, (-depth).clamp(0.0, 1.0))
+            * libm::pow(double, depth.clamp(0.0, 1.0))
+            * libm::pow(fourfold, (depth - 1.0).clamp(0.0, 1.0));
+        let peak = self.format.peak(hardware) / hardware.sms;
+        let pair = 4.0 * self.head_dim / (peak * share);
+        // Skipping a key takes the same whatever the head's size, and never more than working on it.
+        let visited = (visited * 4.0 * 128.0 / (peak * at_128 * pair)).min(1.0);
+        let start = if self.window.is_finite() {
+            window_start
         } else {
-            low * libm::pow((high / low).min(2.0), depth.min(1.0))
+            1.0
         };
-        let pair = 4.0 * self.head_dim / (self.format.peak(hardware) / hardware.sms * share);
-        let larger = libm::exp2(depth * deep);
+        let larger = libm::exp2(depth * deep) * start;
+        let launch = launch * start * 1e-6;
         let tiling = Tiling {
             prologue: prologue * 1e-6 * larger,
             load: load * 1e-6 * larger,
@@ -287,13 +342,17 @@ impl Kernel for ContextAttention {
             visited,
         };
         let core = walk.core(hardware.sms, pair, &tiling);
-        let (ends, cache, new) = self.bytes(&walk);
-        let hit = hot(ends + cache + new, hardware.l2, hot_size, hot_share);
-        let memory = hit * (ends + cache) / (hardware.bandwidth * bandwidth);
-        let written = new * (2.0 + self.format.cache());
+        let bytes = self.bytes(&walk);
+        let hit = hot(bytes.touched(), hardware.l2, hot_size, hot_share);
+        let memory =
+            (hit * (bytes.ends + bytes.fresh) + bytes.prior) / (hardware.bandwidth * bandwidth);
+        let written = bytes.new * (2.0 + self.format.cache());
         let elements = (self.kv_heads * self.head_dim / THREADS).min(1.0);
-        let tokens =
-            self.batch * self.tokens / hardware.sms * token * 1e-6 * libm::pow(elements, threads);
+        let tokens = self.batch * self.tokens / hardware.sms
+            * soft_max(
+                token * 1e-6 * libm::pow(elements, threads),
+                head * 1e-9 * self.kv_heads,
+            );
         let queries = self.batch * self.tokens * self.heads * self.head_dim * 4.0;
         let writing = soft_max(hit * append * written / hardware.bandwidth, tokens)
             + hit * rotate * queries / hardware.bandwidth;
@@ -301,8 +360,8 @@ impl Kernel for ContextAttention {
             compute: core,
             memory: memory + writing,
             link: 0.0,
-            launch: launch * 1e-6,
-            seconds: soft_max(core, memory) + writing + launch * 1e-6,
+            launch,
+            seconds: soft_max(core, memory) + writing + launch,
         }
     }
 
@@ -310,7 +369,7 @@ impl Kernel for ContextAttention {
         let walk = self.walk();
         let group = self.heads / self.kv_heads;
         let work = self.batch * self.heads * self.tokens * walk.seen() * self.head_dim;
-        let (ends, cache, new) = self.bytes(&walk);
+        let bytes = self.bytes(&walk);
         for size in [
             self.batch,
             self.tokens,
@@ -325,10 +384,10 @@ impl Kernel for ContextAttention {
         out.push(f64::from(self.window < walk.keys()));
         out.log(group);
         out.log(work);
-        out.log(new);
-        out.log(work / (ends + cache));
-        out.log(work / new);
-        out.log(self.touched(&walk) / hardware.l2);
+        out.log(bytes.new);
+        out.log(work / (bytes.ends + bytes.fresh + bytes.prior));
+        out.log(work / bytes.new);
+        out.log(bytes.touched() / hardware.l2);
         for ctas in [
             self.batch * self.heads * libm::ceil(self.tokens / 128.0) / hardware.sms,
             self.batch * self.kv_heads * libm::ceil(self.tokens * group / 128.0) / hardware.sms,
@@ -344,7 +403,7 @@ impl Kernel for ContextAttention {
     }
 
     fn key(&self) -> u64 {
-        hash(&[self.heads, self.kv_heads, self.head_dim, self.window].map(f64::to_bits))
+        key(&[self.heads, self.kv_heads, self.head_dim, self.window])
     }
 
     fn size(&self) -> f64 {

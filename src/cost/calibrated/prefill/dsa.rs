@@ -12,7 +12,7 @@ use super::super::hardware::Hardware;
 use super::super::kernel::{Features, Kernel, Parameter, Parts, hash, soft_max};
 use super::attention::parameter;
 use super::mla::{MlaContext, MlaWidths, share};
-use super::module::projections;
+use super::module::Projecting;
 use super::span::Walk;
 
 /// A sparse block's prefill on one GPU.
@@ -46,17 +46,17 @@ impl DsaContext {
         self.core.walk().keys() <= self.chosen
     }
 
-    /// Weights of the projections that no head has, and of those of this GPU's heads.
-    fn weights(&self) -> (f64, f64) {
+    /// The indexer's projections, inner by outer size: its key, its heads' weights, its queries.
+    fn indexing(&self) -> [(f64, f64); 2] {
         let MlaWidths {
             hidden,
             query_latent,
             ..
         } = self.core.widths;
-        let (narrow, wide) = self.core.widths.weights(self.core.heads);
-        let indexer = hidden * (self.index_dim + self.index_heads)
-            + query_latent * self.index_heads * self.index_dim;
-        (narrow + indexer, wide)
+        [
+            (hidden, self.index_dim + self.index_heads),
+            (query_latent, self.index_heads * self.index_dim),
+        ]
     }
 }
 
@@ -65,8 +65,8 @@ impl Kernel for DsaContext {
         parameter(
             "host_us",
             "host time of a call outside a CUDA graph",
-            5.0,
-            0.2,
+            200.0,
+            0.5,
             2000.0,
         ),
         parameter("launch_us", "launches and drains", 60.0, 0.5, 500.0),
@@ -77,6 +77,13 @@ impl Kernel for DsaContext {
             0.5,
         ),
         share("head_peak", "share of peak of projections of heads", 0.6),
+        parameter(
+            "fill",
+            "inner elements whose time filling and emptying a tile of a projection takes",
+            100.0,
+            5.0,
+            2000.0,
+        ),
         parameter(
             "weights",
             "share of memory bandwidth reading weights",
@@ -118,9 +125,16 @@ impl Kernel for DsaContext {
         parameter(
             "least_heads",
             "heads a tile of the core is padded to",
-            32.0,
+            40.0,
             1.0,
-            128.0,
+            64.0,
+        ),
+        parameter(
+            "gather",
+            "bringing in chosen latents, times their bytes at memory bandwidth",
+            0.1,
+            0.002,
+            3.0,
         ),
         parameter(
             "padded",
@@ -174,6 +188,7 @@ impl Kernel for DsaContext {
             sequence,
             latent_peak,
             head_peak,
+            fill,
             weights,
             latents,
             heads,
@@ -181,6 +196,7 @@ impl Kernel for DsaContext {
             select,
             share,
             least_heads,
+            gather,
             padded,
             short,
             short_index,
@@ -190,24 +206,17 @@ impl Kernel for DsaContext {
         };
         let core = &self.core;
         let rows = core.rows();
-        let (narrow, wide) = self.weights();
-        let (product, reading) = projections(
-            hardware,
-            self.projections,
-            rows,
-            [(narrow, latent_peak), (wide, head_peak)],
-            weights,
-        );
-        let MlaWidths {
-            hidden,
-            query_latent,
-            latent,
-            nope,
-            rope,
-            value,
-        } = core.widths;
-        let passes = latents * (hidden * 6.0 + (query_latent + latent + rope) * 4.0)
-            + heads * core.heads * (2.0 * nope + rope + 2.0 * value) * 4.0;
+        let projecting = Projecting {
+            narrow: latent_peak,
+            wide: head_peak,
+            fill,
+            bandwidth: weights,
+        };
+        let (product, reading) =
+            core.project(hardware, self.projections, &projecting, &self.indexing());
+        let MlaWidths { latent, rope, .. } = core.widths;
+        let passes = core.passes();
+        let passes = latents * passes.0 + heads * passes.1;
         let passes = rows * passes / hardware.bandwidth;
         let (slot, indexed) = if self.short() {
             (short, short_index)
@@ -221,11 +230,18 @@ impl Kernel for DsaContext {
         let slots = rows * self.slots(padded) * slot;
         let attending = slots * core.heads.max(least_heads) * 2.0 * (2.0 * latent + rope)
             / (core.format.peak(hardware) * share);
+        let gathering = slots * gather * (latent + rope) * core.format.cache() / hardware.bandwidth;
         let launch = (launch + sequence * core.batch) * 1e-6;
-        let device = launch + soft_max(product, reading) + passes + scoring + selecting + attending;
+        let device = launch
+            + soft_max(product, reading)
+            + passes
+            + scoring
+            + selecting
+            + attending
+            + gathering;
         Parts {
             compute: product + scoring + attending,
-            memory: reading + passes + selecting,
+            memory: reading + passes + selecting + gathering,
             link: 0.0,
             launch: launch.max(host * 1e-6),
             seconds: soft_max(host * 1e-6, device),
@@ -236,7 +252,7 @@ impl Kernel for DsaContext {
         let core = &self.core;
         core.core_features(hardware, out);
         let slots = self.slots(0.0) * core.heads;
-        let (narrow, wide) = self.weights();
+        let (narrow, wide) = core.products(0.0);
         out.push(f64::from(self.short()));
         out.log(core.walk().keys());
         out.log(core.walk().seen() * self.index_heads / slots);
@@ -245,7 +261,7 @@ impl Kernel for DsaContext {
     }
 
     fn key(&self) -> u64 {
-        hash(&[self.core.heads.to_bits(), self.core.widths.key()])
+        hash(&[self.core.widths.key(), self.core.heads.to_bits()])
     }
 
     fn size(&self) -> f64 {

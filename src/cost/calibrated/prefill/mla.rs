@@ -335,7 +335,7 @@ impl Kernel for MlaContext {
     }
 
     fn key(&self) -> u64 {
-        hash(&[self.heads.to_bits(), self.widths.key()])
+        hash(&[self.widths.key(), self.heads.to_bits()])
     }
 
     fn size(&self) -> f64 {

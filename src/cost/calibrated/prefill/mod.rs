@@ -15,3 +15,6 @@ pub use attention::{AttentionFormat, ContextAttention};
 pub use dsa::DsaContext;
 pub use mla::{MlaContext, MlaWidths};
 pub use module::MlaModule;
+
+#[cfg(test)]
+mod tests;

@@ -21,18 +21,78 @@ pub struct MlaModule {
     pub projections: GemmFormat,
 }
 
-/// Seconds of projections: arithmetic at the shares of peak, or reading the weights.
-pub(super) fn projections(
-    hardware: &Hardware,
-    format: GemmFormat,
-    rows: f64,
-    [(narrow, narrow_share), (wide, wide_share)]: [(f64, f64); 2],
-    bandwidth: f64,
-) -> (f64, f64) {
-    let arithmetic =
-        2.0 * rows * (narrow / narrow_share + wide / wide_share) / format.peak(hardware);
-    let reading = (narrow + wide) * format.bytes().0 / (hardware.bandwidth * bandwidth);
-    (arithmetic, reading)
+/// How projections run. Fitted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Projecting {
+    /// Share of peak of those no head has.
+    pub(super) narrow: f64,
+    /// Share of peak of those of heads.
+    pub(super) wide: f64,
+    /// Inner elements whose time filling and emptying a tile takes.
+    pub(super) fill: f64,
+    /// Share of memory bandwidth reading weights.
+    pub(super) bandwidth: f64,
+}
+
+impl MlaContext {
+    /// Products per token of the projections that no head has, and of those of this GPU's heads:
+    /// down to the latents, up to queries and to keys and values, out. `fill` is added to each
+    /// inner size.
+    pub(super) fn products(&self, fill: f64) -> (f64, f64) {
+        let MlaWidths {
+            hidden,
+            query_latent,
+            latent,
+            nope,
+            rope,
+            value,
+        } = self.widths;
+        let narrow = (hidden + fill) * (query_latent + latent + rope);
+        let wide = (query_latent + fill) * self.heads * (nope + rope)
+            + (latent + fill) * self.heads * (nope + value)
+            + (self.heads * value + fill) * hidden;
+        (narrow, wide)
+    }
+
+    /// Seconds of the projections, `more` of which no head has (weights, and products per token
+    /// and inner element added).
+    pub(super) fn project(
+        &self,
+        hardware: &Hardware,
+        format: GemmFormat,
+        own: &Projecting,
+        more: &[(f64, f64)],
+    ) -> (f64, f64) {
+        let (mut narrow, wide) = self.products(own.fill);
+        let mut weights = self.products(0.0).0 + self.products(0.0).1;
+        for (inner, outer) in more {
+            narrow += (inner + own.fill) * outer;
+            weights += inner * outer;
+        }
+        let arithmetic =
+            2.0 * self.rows() * (narrow / own.narrow + wide / own.wide) / format.peak(hardware);
+        (
+            arithmetic,
+            weights * format.bytes().0 / (hardware.bandwidth * own.bandwidth),
+        )
+    }
+
+    /// Bytes per token of passes (norms, rotation, quantisation, appending): those no head has, and
+    /// those of heads.
+    pub(super) fn passes(&self) -> (f64, f64) {
+        let MlaWidths {
+            hidden,
+            query_latent,
+            latent,
+            nope,
+            rope,
+            value,
+        } = self.widths;
+        (
+            hidden * 6.0 + (query_latent + latent + rope) * 4.0,
+            self.heads * (2.0 * nope + rope + 2.0 * value) * 4.0,
+        )
+    }
 }
 
 impl Kernel for MlaModule {
@@ -40,8 +100,8 @@ impl Kernel for MlaModule {
         parameter(
             "host_us",
             "host time of a call outside a CUDA graph",
-            5.0,
-            0.2,
+            200.0,
+            0.5,
             2000.0,
         ),
         parameter("launch_us", "launches and drains", 35.0, 0.5, 500.0),
@@ -107,6 +167,13 @@ impl Kernel for MlaModule {
         ),
         share("head_peak", "share of peak of projections of heads", 0.6),
         parameter(
+            "fill",
+            "inner elements whose time filling and emptying a tile of a projection takes",
+            100.0,
+            5.0,
+            2000.0,
+        ),
+        parameter(
             "weights",
             "share of memory bandwidth reading weights",
             0.7,
@@ -163,6 +230,7 @@ impl Kernel for MlaModule {
             sequence,
             latent_peak,
             head_peak,
+            fill,
             weights,
             hot_size,
             hot,
@@ -190,24 +258,15 @@ impl Kernel for MlaModule {
                 hot,
             },
         );
-        let (narrow, wide) = core.widths.weights(core.heads);
-        let (product, reading) = projections(
-            hardware,
-            self.projections,
-            core.rows(),
-            [(narrow, latent_peak), (wide, head_peak)],
-            weights,
-        );
-        let MlaWidths {
-            hidden,
-            query_latent,
-            latent,
-            nope,
-            rope,
-            value,
-        } = core.widths;
-        let passes = latents * (hidden * 6.0 + (query_latent + latent + rope) * 4.0)
-            + heads * core.heads * (2.0 * nope + rope + 2.0 * value) * 4.0;
+        let projecting = Projecting {
+            narrow: latent_peak,
+            wide: head_peak,
+            fill,
+            bandwidth: weights,
+        };
+        let (product, reading) = core.project(hardware, self.projections, &projecting, &[]);
+        let passes = core.passes();
+        let passes = latents * passes.0 + heads * passes.1;
         let passes = hit * core.rows() * passes / hardware.bandwidth;
         let launch = (launch + sequence * core.batch) * 1e-6;
         let device = soft_max(attended, memory) + soft_max(product, reading) + passes + launch;
@@ -223,14 +282,14 @@ impl Kernel for MlaModule {
     fn features(&self, hardware: &Hardware, out: &mut Features) {
         let core = &self.core;
         core.core_features(hardware, out);
-        let (narrow, wide) = core.widths.weights(core.heads);
+        let (narrow, wide) = core.products(0.0);
         let product = core.rows() * (narrow + wide);
         out.log(core.pairs() * 256.0 / product);
         out.log(product);
     }
 
     fn key(&self) -> u64 {
-        hash(&[self.core.heads.to_bits(), self.core.widths.key()])
+        hash(&[self.core.widths.key(), self.core.heads.to_bits()])
     }
 
     fn size(&self) -> f64 {

@@ -1,5 +1,19 @@
 //! Tiles of queries walking over keys: how many, how far, how long together.
 
+use super::super::kernel::hash;
+
+/// A hold-out's key of these sizes. Families of heads differ in few bits (8/1, 16/2, 32/4 have the
+/// same mantissas), and folds take few bits of a key: all of them must depend on all (finaliser of
+/// MurmurHash3).
+pub(super) fn key(sizes: &[f64]) -> u64 {
+    let bits: Vec<u64> = sizes.iter().map(|size| size.to_bits()).collect();
+    let mut state = hash(&bits);
+    for factor in [0xff51_afd7_ed55_8ccd, 0xc4ce_b9fe_1a85_ec53] {
+        state = (state ^ state >> 33).wrapping_mul(factor);
+    }
+    state ^ state >> 33
+}
+
 /// Keys a CTA takes at a time; a tile's walk is rounded up by half of it on average.
 const KEYS: f64 = 128.0;
 /// Fewest keys worth an own CTA where a long prior context is split (flash decoding).
@@ -107,14 +121,15 @@ impl Walk {
         let rounding = (self.tokens / tiles + KEYS) / 2.0;
         let keys = self.keys();
         let whole = keys.min(self.before() + rounding);
-        let inside =
-            whole.min(self.seen() + rounding + own.edge * KEYS * f64::from(self.window < keys));
+        let edge = own.edge * KEYS * f64::from(u8::from(self.window < keys));
+        let inside = whole.min(self.seen() + rounding + edge);
         let mean = inside + own.visited * (whole - inside);
-        let farthest = keys.min(self.window + self.tokens.min(rows) + KEYS);
+        let near = keys.min(self.window + self.tokens.min(rows) + KEYS + edge);
+        let farthest = near + own.visited * (keys - near);
         // Idle SMs share out a long prior context.
-        let splits = (1.0 / waves).clamp(1.0, (self.prior / SPLIT).max(1.0));
-        let shared = self.prior.min(farthest) * (1.0 - 1.0 / splits);
-        let longest = (farthest.max(mean) - shared).max(mean / splits);
+        let prior = self.prior.min(farthest);
+        let splits = (1.0 / waves).clamp(1.0, (prior / SPLIT).max(1.0));
+        let longest = farthest - prior * (1.0 - 1.0 / splits);
         let key = pair * rows * (1.0 + own.small * (128.0 / rows - 1.0));
         let start = own.prologue + own.load * rows / 128.0;
         let each = mean * key + start;
