@@ -25,6 +25,7 @@ mod kernel;
 mod load;
 mod moe;
 mod prefill;
+mod packing;
 mod product;
 mod relatives;
 mod residuals;
