@@ -143,7 +143,15 @@ fn layer(line: &Line<'_>) -> Result<(Shape, &'static str), String> {
         "lm_head" => product(own.hidden, own.vocabulary / tp),
         // With the residual: two in, two out.
         "layernorm" | "final_layernorm" => row("norm and residual", own.hidden, 8.0),
-        "qk_norm" => row("norm of heads", (heads + kv_heads) * own.head, 4.0),
+        "qk_norm" => {
+            let shape = Rowwise {
+                rows: rows * (heads + kv_heads),
+                width: own.head,
+                bytes: 4.0,
+                eager: false,
+            };
+            Ok((Shape::Rowwise(shape), "norm of heads"))
+        }
         "rotary_emb" => row("rope", (heads + kv_heads) * own.head, 4.0),
         "act_fn" => row("activation", dense()?, 6.0),
         "sampler" => row("sampling", own.vocabulary, 4.0),

@@ -116,10 +116,7 @@ impl Kernel for Rowwise {
 
     fn features(&self, hardware: &Hardware, out: &mut Features) {
         let Self {
-            rows,
-            width,
-            bytes,
-            ..
+            rows, width, bytes, ..
         } = *self;
         out.log(rows);
         out.log(width);
