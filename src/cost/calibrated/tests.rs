@@ -1,5 +1,6 @@
 mod communication;
 mod delta;
+mod products;
 
 use super::{Forest, Node, Tree};
 
