@@ -1,5 +1,7 @@
 mod communication;
 mod delta;
+mod forests;
+mod gemm;
 mod products;
 
 use super::{Forest, Node, Tree};
