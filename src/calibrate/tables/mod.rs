@@ -2,6 +2,7 @@
 
 mod aic;
 mod csv;
+mod layers;
 mod profile;
 mod routing;
 mod walk;
@@ -81,7 +82,8 @@ pub fn read_tables(
         .map(|path| {
             let mut found = Found::default();
             let known = aic::read(dir, path, catalog, &mut found)?
-                || profile::read(dir, path, catalog, &mut found)?;
+                || profile::read(dir, path, catalog, &mut found)?
+                || layers::read(dir, path, catalog, &mut found)?;
             if !known {
                 let place = path.strip_prefix(dir).unwrap_or(path).display().to_string();
                 found.refuse(

@@ -4,9 +4,14 @@
 //! size in a file they err a sixth less on held-out GEMMs than trees whose levels share a question.
 //!
 //! Thresholds and answers are fixed-point: a threshold is 13 bits over −8 … 56, an answer 8 bits of
-//! the forest's scale. In files a forest is base64 of packed bits: the number of trees (16), then
-//! tree after tree its nodes in preorder, a question as 1, feature (6), threshold (13), followed by
-//! the branch below the threshold and then the other, an answer as 0, answer (8).
+//! the forest's scale. In files a forest is base64 of [packed](super::packing) decisions: how many
+//! trees, then tree after tree its nodes in preorder (is it a question; its feature and threshold,
+//! followed by the branch below the threshold and then the other; or its answer: size, sign,
+//! digits), then a checksum. Features and thresholds that come again are short, and so are the small
+//! answers of later trees: 19 bits for a question and an answer, where plain they are 29.
+
+use super::kernel::hash;
+use super::packing::{Coder, Decision, Numbers, Packer, Unpacker};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
@@ -19,7 +24,12 @@ const LOW: f64 = -8.0;
 const STEPS: f64 = 128.0;
 const FEATURE_BITS: u32 = 6;
 const STEP_BITS: u32 = 13;
-const ANSWER_BITS: u32 = 8;
+const TREE_BITS: u32 = 12;
+const CHECK_BITS: u32 = 16;
+/// Kinds of answers by the share of trees before theirs.
+const AGES: usize = 4;
+/// Depths whose share of questions is told apart.
+const DEPTHS: usize = 12;
 
 /// A node of a tree. The branch below the threshold is the next node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,9 +66,9 @@ pub enum ForestError {
     /// Not base64.
     #[error("trees are not base64")]
     NotBase64,
-    /// Ends inside a tree.
-    #[error("tree {0} is cut short")]
-    CutShort(usize),
+    /// Ends inside a tree, or is not what was written.
+    #[error("trees are cut short or garbled")]
+    Garbled,
     /// A feature the family does not have.
     #[error("tree {tree}: feature {feature} of {features}")]
     Feature {
@@ -139,38 +149,38 @@ impl Forest {
         self.trees.iter().map(|tree| tree.0.len()).sum()
     }
 
-    /// Bytes it takes unencoded.
+    /// Bytes it takes in a file, before base64.
     #[must_use]
     pub fn size(&self) -> usize {
-        let bits = |node: &Node| match node {
-            Node::Question { .. } => 1 + FEATURE_BITS + STEP_BITS,
-            Node::Answer(_) => 1 + ANSWER_BITS,
-        };
-        let bits: u32 = self.trees.iter().flat_map(|tree| &tree.0).map(bits).sum();
-        usize::try_from((16 + bits).div_ceil(8)).unwrap_or(usize::MAX)
+        self.packed().len()
     }
 
     /// As text.
     #[must_use]
     pub fn encode(&self) -> String {
-        let mut bits = Bits::default();
-        bits.put(u32::try_from(self.trees.len()).unwrap_or(0), 16);
-        for node in self.trees.iter().flat_map(|tree| &tree.0) {
-            match *node {
-                Node::Question {
-                    feature, threshold, ..
-                } => {
-                    bits.put(1, 1);
-                    bits.put(u32::from(feature), FEATURE_BITS);
-                    bits.put(u32::from(threshold), STEP_BITS);
-                }
-                Node::Answer(answer) => {
-                    bits.put(0, 1);
-                    bits.put(u32::from(answer.cast_unsigned()), ANSWER_BITS);
+        BASE64.encode(self.packed())
+    }
+
+    fn packed(&self) -> Vec<u8> {
+        let mut packer = Packer::new();
+        let mut models = Models::default();
+        let count = self.trees.len();
+        models
+            .count
+            .code(&mut packer, u32::try_from(count).unwrap_or(0), TREE_BITS);
+        for (index, tree) in self.trees.iter().enumerate() {
+            // Depths of nodes to come.
+            let mut depths = vec![0];
+            for node in &tree.0 {
+                let depth = depths.pop().unwrap_or(0);
+                models.code(&mut packer, depth, age(index, count), Some(*node));
+                if matches!(node, Node::Question { .. }) {
+                    depths.extend([depth + 1, depth + 1]);
                 }
             }
         }
-        BASE64.encode(bits.bytes)
+        Numbers::default().code(&mut packer, self.check(), CHECK_BITS);
+        packer.bytes()
     }
 
     /// From text, for a family of so many features.
@@ -182,36 +192,139 @@ impl Forest {
             return Err(ForestError::Scale(scale.to_string()));
         }
         let bytes = BASE64.decode(text).map_err(|_| ForestError::NotBase64)?;
-        let mut bits = Bits { bytes, at: 0 };
-        let count = bits.take(16).ok_or(ForestError::CutShort(0))? as usize;
-        let (mut trees, mut left) = (Vec::new(), MOST_NODES);
+        let mut unpacker = Unpacker::new(&bytes);
+        let mut models = Models::default();
+        let count = models.count.code(&mut unpacker, 0, TREE_BITS) as usize;
+        let mut own = Self {
+            scale,
+            trees: Vec::new(),
+        };
+        let mut left = MOST_NODES;
         for tree in 0..count {
-            let grown = read_tree(&mut bits, tree, features, &mut left)?;
-            trees.push(grown);
+            let grown = read_tree(
+                &mut unpacker,
+                &mut models,
+                (tree, count),
+                features,
+                &mut left,
+            )?;
+            own.trees.push(grown);
         }
-        Ok(Self { scale, trees })
+        let check = Numbers::default().code(&mut unpacker, 0, CHECK_BITS);
+        if check != own.check() || unpacker.overrun() || !unpacker.done() {
+            return Err(ForestError::Garbled);
+        }
+        Ok(own)
+    }
+
+    /// A few bits of a hash of all nodes.
+    fn check(&self) -> u32 {
+        let words: Vec<u64> = self
+            .trees
+            .iter()
+            .flat_map(|tree| &tree.0)
+            .map(|node| match *node {
+                Node::Question {
+                    feature, threshold, ..
+                } => u64::from(feature) << 16 | u64::from(threshold),
+                Node::Answer(answer) => 1 << 32 | u64::from(answer.cast_unsigned()),
+            })
+            .collect();
+        u32::try_from(hash(&words) >> 40 & ((1 << CHECK_BITS) - 1)).unwrap_or(0)
+    }
+}
+
+/// Which kind of answers a tree has.
+const fn age(tree: usize, trees: usize) -> usize {
+    tree * AGES / if trees == 0 { 1 } else { trees }
+}
+
+/// What the nodes of a forest were so far.
+#[derive(Debug, Default)]
+struct Models {
+    count: Numbers,
+    question: [Decision; DEPTHS],
+    feature: Numbers,
+    thresholds: Vec<Numbers>,
+    size: [Numbers; AGES],
+    sign: Decision,
+    digits: [Decision; 8],
+}
+
+impl Models {
+    /// Codes a node, or reads one; its branch above is not known yet.
+    fn code(
+        &mut self,
+        coder: &mut impl Coder,
+        depth: usize,
+        age: usize,
+        node: Option<Node>,
+    ) -> Node {
+        let asks = matches!(node, Some(Node::Question { .. }));
+        if coder.code(&mut self.question[depth.min(DEPTHS - 1)], asks) {
+            let (feature, threshold) = match node {
+                Some(Node::Question {
+                    feature, threshold, ..
+                }) => (feature, threshold),
+                _ => (0, 0),
+            };
+            let feature = self.feature.code(coder, u32::from(feature), FEATURE_BITS);
+            self.thresholds
+                .resize_with(1 << FEATURE_BITS, Numbers::default);
+            let known = &mut self.thresholds[feature as usize];
+            let threshold = known.code(coder, u32::from(threshold), STEP_BITS);
+            return Node::Question {
+                feature: u8::try_from(feature).unwrap_or(u8::MAX),
+                threshold: u16::try_from(threshold).unwrap_or(u16::MAX),
+                above: 0,
+            };
+        }
+        let answer = if let Some(Node::Answer(answer)) = node {
+            answer
+        } else {
+            0
+        };
+        let magnitude = u32::from(answer.unsigned_abs());
+        // Sizes 0 … 7 are told by their number of binary digits; −128 is never an answer.
+        let digits =
+            self.size[age.min(AGES - 1)].code(coder, u32::BITS - magnitude.leading_zeros(), 3);
+        if digits == 0 {
+            return Node::Answer(0);
+        }
+        let negative = coder.code(&mut self.sign, answer < 0);
+        let mut read = 1;
+        for digit in (0..digits - 1).rev() {
+            // Only the digit after the first is worth learning.
+            let mut plain = Decision::default();
+            let model = if digit + 2 == digits {
+                &mut self.digits[digits as usize]
+            } else {
+                &mut plain
+            };
+            read = read << 1 | i8::from(coder.code(model, magnitude >> digit & 1 == 1));
+        }
+        Node::Answer(if negative { -read } else { read })
     }
 }
 
 fn read_tree(
-    bits: &mut Bits,
-    tree: usize,
+    unpacker: &mut Unpacker<'_>,
+    models: &mut Models,
+    (tree, trees): (usize, usize),
     features: usize,
     left: &mut usize,
 ) -> Result<Tree, ForestError> {
-    let cut = ForestError::CutShort(tree);
     let mut nodes = Vec::new();
-    // Questions whose branch above is still to come.
-    let mut open: Vec<usize> = Vec::new();
+    // Questions whose branch above is still to come, with their depth.
+    let mut open: Vec<(usize, usize)> = Vec::new();
+    let mut depth = 0;
     loop {
         *left = left.checked_sub(1).ok_or(ForestError::TooMany)?;
-        if bits.take(1).ok_or_else(|| cut.clone())? == 1 {
-            let feature = bits.take(FEATURE_BITS).ok_or_else(|| cut.clone())?;
-            let threshold = bits.take(STEP_BITS).ok_or_else(|| cut.clone())?;
-            let (feature, threshold) = (
-                u8::try_from(feature).unwrap_or(u8::MAX),
-                u16::try_from(threshold).unwrap_or(u16::MAX),
-            );
+        if unpacker.overrun() {
+            return Err(ForestError::Garbled);
+        }
+        let node = models.code(unpacker, depth, age(tree, trees), None);
+        if let Node::Question { feature, .. } = node {
             if usize::from(feature) >= features {
                 return Err(ForestError::Feature {
                     tree,
@@ -219,58 +332,22 @@ fn read_tree(
                     features,
                 });
             }
-            open.push(nodes.len());
+            open.push((nodes.len(), depth));
             if open.len() > DEEPEST {
                 return Err(ForestError::TooDeep(tree));
             }
-            nodes.push(Node::Question {
-                feature,
-                threshold,
-                above: 0,
-            });
-        } else {
-            let answer = bits.take(ANSWER_BITS).ok_or_else(|| cut.clone())?;
-            nodes.push(Node::Answer(
-                u8::try_from(answer).unwrap_or(0).cast_signed(),
-            ));
-            let Some(question) = open.pop() else {
-                return Ok(Tree(nodes));
-            };
-            let next = u16::try_from(nodes.len()).map_err(|_| ForestError::TooMany)?;
-            if let Some(Node::Question { above, .. }) = nodes.get_mut(question) {
-                *above = next;
-            }
+            depth += 1;
+            nodes.push(node);
+            continue;
         }
-    }
-}
-
-/// Packed bits, the highest of a byte first.
-#[derive(Debug, Default)]
-struct Bits {
-    bytes: Vec<u8>,
-    at: usize,
-}
-
-impl Bits {
-    fn put(&mut self, value: u32, width: u32) {
-        for bit in (0..width).rev() {
-            if self.at.is_multiple_of(8) {
-                self.bytes.push(0);
-            }
-            if let (1, Some(last)) = (value >> bit & 1, self.bytes.last_mut()) {
-                *last |= 0x80 >> (self.at % 8);
-            }
-            self.at += 1;
+        nodes.push(node);
+        let Some((question, at)) = open.pop() else {
+            return Ok(Tree(nodes));
+        };
+        depth = at + 1;
+        let next = u16::try_from(nodes.len()).map_err(|_| ForestError::TooMany)?;
+        if let Some(Node::Question { above, .. }) = nodes.get_mut(question) {
+            *above = next;
         }
-    }
-
-    fn take(&mut self, width: u32) -> Option<u32> {
-        let mut value = 0;
-        for _ in 0..width {
-            let byte = self.bytes.get(self.at / 8)?;
-            value = value << 1 | u32::from(byte >> (7 - self.at % 8) & 1);
-            self.at += 1;
-        }
-        Some(value)
     }
 }

@@ -24,6 +24,7 @@ mod head_product;
 mod kernel;
 mod load;
 mod moe;
+mod packing;
 mod prefill;
 mod product;
 mod relatives;

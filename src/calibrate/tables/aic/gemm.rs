@@ -1,10 +1,16 @@
-//! `gemm`: `m`, `n`, `k` and a number format.
+//! `gemm`: `m`, `n`, `k` and a number format. InferSim's table of DeepGEMM has no column for it but
+//! one for the share of peak (`mfu`); its kernels are timed alone, on flushed caches.
 
 use super::{Entry, Line};
 use crate::cost::calibrated::{Attributes, Call, Gemm, GemmFormat, Shape};
 
 pub(super) fn read(line: &Line<'_>) -> Result<Entry, String> {
-    let precision = line.text("gemm_dtype");
+    let alone = line.has("mfu") && !line.has("gemm_dtype");
+    let precision = if alone {
+        "fp8_block"
+    } else {
+        line.text("gemm_dtype")
+    };
     let format = match precision {
         "bfloat16" => GemmFormat::Bf16,
         "fp8" | "fp8_static" => GemmFormat::Fp8,
@@ -17,10 +23,11 @@ pub(super) fn read(line: &Line<'_>) -> Result<Entry, String> {
     };
     // Every table of quantised activations holds the quantising: where a product is all activation
     // (n = 128), its time is 4 to 20 bytes of memory an activation, and one byte would do.
-    let quantises = matches!(
-        format,
-        GemmFormat::Fp8 | GemmFormat::Fp8Block | GemmFormat::Nvfp4
-    );
+    let quantises = !alone
+        && matches!(
+            format,
+            GemmFormat::Fp8 | GemmFormat::Fp8Block | GemmFormat::Nvfp4
+        );
     // vLLM's benchmark times this one kernel outside a CUDA graph.
     let eager = line.text("engine") == "vllm"
         && precision == "fp8_block"
@@ -33,7 +40,7 @@ pub(super) fn read(line: &Line<'_>) -> Result<Entry, String> {
         call: Call {
             quantises,
             eager,
-            repeated: true,
+            repeated: !alone,
         },
     };
     Ok(Entry {
@@ -42,7 +49,7 @@ pub(super) fn read(line: &Line<'_>) -> Result<Entry, String> {
         precision: precision.to_owned(),
         attributes: Attributes {
             quantises,
-            hot_l2: true,
+            hot_l2: !alone,
             ..Attributes::default()
         },
     })

@@ -24,7 +24,6 @@ fn read(line: &Line<'_>, bytes: f64, shape: fn(Rowwise) -> Shape) -> Result<Entr
         width: line.positive("k")?,
         bytes,
         eager: false,
-        repeated: true,
     };
     Ok(Entry {
         shape: shape(own),

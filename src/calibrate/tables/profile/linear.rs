@@ -1,8 +1,12 @@
-//! The linear layers of a model: each a GEMM of the sharded width.
+//! The linear layers of a model, each a GEMM of the sharded width, and what is done to rows between
+//! them: norms, rotation, activation, residual.
 
 use super::{Timed, eager, seconds};
 use crate::calibrate::tables::csv::Line;
-use crate::cost::calibrated::{Call, Gemm, GemmFormat, Shape};
+use crate::cost::calibrated::{Call, Gemm, GemmFormat, Rowwise, Shape};
+
+/// Models whose heads are not the hidden size's share of each.
+const OTHER_HEADS: [&str; 3] = ["qwen3", "phi-tiny", "step2"];
 
 pub(super) fn read(line: &Line<'_>, out: &mut Vec<Timed>) -> Result<(), String> {
     // FP8 weights with BF16 activations, or plain BF16/FP16.
@@ -50,11 +54,12 @@ pub(super) fn read(line: &Line<'_>, out: &mut Vec<Timed>) -> Result<(), String> 
         }
         Ok(())
     };
-    // The profile does not say how wide heads are; where they are not the hidden size's share of
-    // each (Qwen3), its attention projections cannot be told.
-    if !line.text("model").to_ascii_lowercase().contains("qwen3") {
-        let head = hidden / heads;
-        let kv = (kv_heads / tp).max(1.0);
+    // The profile does not say how wide heads are: such attention projections cannot be told.
+    let model = line.text("model").to_ascii_lowercase();
+    let told = !OTHER_HEADS.iter().any(|own| model.contains(own));
+    let head = hidden / heads;
+    let kv = (kv_heads / tp).max(1.0);
+    if told {
         add(
             "attn_pre_proj",
             hidden,
@@ -67,6 +72,30 @@ pub(super) fn read(line: &Line<'_>, out: &mut Vec<Timed>) -> Result<(), String> 
     add("mlp_down_proj", wide / tp, hidden, false)?;
     if let Ok(vocab) = line.positive("vocab_size") {
         add("lm_head_linear", hidden, vocab / tp, true)?;
+    }
+    let mut row = |operator: &str, kernel: &str, width: f64, bytes: f64| -> Result<(), String> {
+        if let Some(seconds) = seconds(line, operator)? {
+            let shape = Shape::Rowwise(Rowwise {
+                rows: tokens,
+                width,
+                bytes,
+                eager: eager(line),
+            });
+            out.push(Timed {
+                shape,
+                seconds,
+                precision: "bfloat16",
+                kernel: kernel.to_owned(),
+            });
+        }
+        Ok(())
+    };
+    row("input_layernorm", "norm", hidden, 4.0)?;
+    row("post_attention_layernorm", "norm", hidden, 4.0)?;
+    row("add", "residual", hidden, 6.0)?;
+    row("mlp_act", "activation", wide / tp, 2.0 + 2.0 * gates)?;
+    if told {
+        row("attn_rope", "rope", (heads / tp + kv) * head, 4.0)?;
     }
     Ok(())
 }
