@@ -2,8 +2,8 @@ mod communication;
 mod delta;
 mod forests;
 mod gemm;
-mod products;
 mod moe;
+mod products;
 
 use super::{Forest, Node, Tree};
 
