@@ -235,6 +235,8 @@ fn decode(operator: &Operator) -> Option<(Shape, &'static [&'static str])> {
             widths,
             kv_bytes,
             hot: false,
+            eager: false,
+            tensor_memory: true,
         };
         return Some((Shape::GenerationMla(shape), words));
     }
