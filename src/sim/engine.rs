@@ -164,6 +164,8 @@ impl<'a> Engine<'a> {
         )?;
         let reaches = reaches(&plan.model);
         let transfer = scenario.fidelity.transfer();
+        let longest = u32::try_from(source.longest()).unwrap_or(u32::MAX / 4);
+        let seed = scenario.workload.seed;
         let mut replicas: Vec<ReplicaState> = Vec::new();
         let mut lanes_of: Vec<Vec<(u32, u32)>> = Vec::new();
         for service in &plan.services {
@@ -171,7 +173,13 @@ impl<'a> Engine<'a> {
             let mut lanes = Vec::new();
             for index in 0..pool.replicas.len() {
                 let id = u32::try_from(replicas.len()).unwrap_or(u32::MAX);
-                replicas.push(ReplicaState::new(service.pool, index, pool, &reaches));
+                replicas.push(ReplicaState::new(
+                    service.pool,
+                    index,
+                    pool,
+                    &reaches,
+                    (longest, seed),
+                ));
                 lanes.extend((0..pool.layout.dp).map(|lane| (id, lane)));
             }
             lanes_of.push(lanes);

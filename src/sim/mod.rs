@@ -13,6 +13,7 @@ mod histogram;
 mod lane;
 mod metrics;
 mod network;
+mod prefix;
 mod queue;
 mod replica;
 mod request;

@@ -30,6 +30,11 @@ pub(super) struct ReplicaState {
     pub(super) by_origin: [u128; Origin::COUNT],
     /// Picoseconds it may have been less, and more.
     pub(super) off: [u128; 2],
+    /// Whether the host puts a batch together while the one before runs.
+    overlap: bool,
+    /// When the latest step was started, and when one ended last.
+    started: Nanos,
+    last_end: Option<Nanos>,
     pub(super) steps: u64,
     pub(super) request_steps: u64,
     /// First stage's busy time.
@@ -50,16 +55,24 @@ impl ReplicaState {
         index: usize,
         pool: &PlannedPool,
         reaches: &[Reach],
+        (longest, seed): (u32, u64),
     ) -> Self {
         let stages = pool.stages.len();
         let lanes = pool.layout.dp as usize;
+        let engine = &pool.engine;
         let settings = Settings {
-            budget: pool.engine.max_num_batched_tokens,
-            max_seqs: pool.engine.max_num_seqs,
-            block: pool.engine.block_size,
-            chunked: pool.engine.enable_chunked_prefill,
+            budget: engine.max_num_batched_tokens,
+            max_seqs: engine.max_num_seqs,
+            block: engine.block_size,
+            chunked: engine.enable_chunked_prefill,
+            scheduling: engine.scheduling,
+            speculation: engine.speculation.clone(),
+            // A state is of one sequence's end: it can't be shared by the beginnings.
+            reuse: engine.caching.prefix && pool.memory.sequence.state == 0,
+            longest,
             capacity: pool.memory.pool_bytes(),
             kv: Rc::new(pool.memory.sequence.clone()),
+            seed,
         };
         Self {
             pool: pool_index,
@@ -73,6 +86,9 @@ impl ReplicaState {
             in_flight: vec![false; stages],
             next_cohort: 0,
             stage_free: vec![0; stages],
+            overlap: engine.host.overlap,
+            started: 0,
+            last_end: None,
             by_class: [0; Class::COUNT],
             by_origin: [0; Origin::COUNT],
             off: [0; 2],
@@ -83,8 +99,19 @@ impl ReplicaState {
     }
 
     /// A cohort's step has left the last stage.
-    pub(super) fn landed(&mut self, cohort: usize) {
+    pub(super) fn landed(&mut self, cohort: usize, now: Nanos) {
         self.in_flight[cohort] = false;
+        self.last_end = Some(now);
+    }
+
+    /// When the host puts together a batch that starts now: with overlap, when the step that has just
+    /// ended was started.
+    fn seen(&self, now: Nanos) -> Nanos {
+        if self.overlap && self.last_end == Some(now) {
+            self.started
+        } else {
+            Nanos::MAX
+        }
     }
 
     /// Starts a step if the first stage is free and some cohort has work.
@@ -98,6 +125,7 @@ impl ReplicaState {
             return None;
         }
         let stages = self.stage_free.len();
+        let seen = self.seen(now);
         for offset in 0..stages {
             let cohort = (self.next_cohort + offset) % stages;
             if self.in_flight[cohort] || !self.lanes.iter().any(|lane| lane.has_work(cohort)) {
@@ -106,12 +134,13 @@ impl ReplicaState {
             let batches = &mut self.batches[cohort];
             let mut any = false;
             for (lane, batch) in self.lanes.iter_mut().zip(batches.iter_mut()) {
-                any |= lane.schedule(requests, cohort, batch);
+                any |= lane.schedule(requests, cohort, batch, seen);
             }
             if !any {
                 continue;
             }
             self.next_cohort = (cohort + 1) % stages;
+            self.started = now;
             return Some(self.start(pricer, cohort, now));
         }
         None
