@@ -139,6 +139,24 @@ impl Lane {
         self.running
     }
 
+    /// The decodes of a batch, and the tokens of each.
+    #[cfg(test)]
+    pub(super) fn decoding(
+        &self,
+        requests: &Arena,
+        index: usize,
+        batch: &Batch,
+    ) -> Vec<(u64, u32)> {
+        let cohort = &self.cohorts[index];
+        let ids = cohort.running(requests);
+        if batch.decodes == 0 {
+            return Vec::new();
+        }
+        ids.filter(|id| requests[*id].decoding)
+            .map(|id| (requests[id].answer, 1 + cohort.planned(&requests[id])))
+            .collect()
+    }
+
     /// A new request to prefill.
     pub(super) fn enqueue(&mut self, requests: &mut Arena, id: ReqId, now: Nanos) {
         requests[id].queued = now;

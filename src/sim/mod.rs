@@ -14,6 +14,7 @@ mod lane;
 mod metrics;
 mod network;
 mod prefix;
+mod pricer;
 mod queue;
 mod replica;
 mod request;

@@ -5,9 +5,10 @@
 //! takes one at a time.
 
 use super::lane::{Batch, Lane, Settings};
+use super::pricer::Pricer;
 use super::queue::Nanos;
 use super::request::Arena;
-use crate::cost::{Class, LaneShape, Origin, Reach, StepPricer};
+use crate::cost::{Class, LaneShape, Origin, Reach};
 use crate::plan::PlannedPool;
 use std::rc::Rc;
 
@@ -35,6 +36,9 @@ pub(super) struct ReplicaState {
     /// When the latest step was started, and when one ended last.
     started: Nanos,
     last_end: Option<Nanos>,
+    /// Start of every step of every lane, and who is in it: name and tokens.
+    #[cfg(test)]
+    pub(super) log: Vec<(Nanos, Vec<(u64, u32)>)>,
     pub(super) steps: u64,
     pub(super) request_steps: u64,
     /// First stage's busy time.
@@ -89,6 +93,8 @@ impl ReplicaState {
             overlap: engine.host.overlap,
             started: 0,
             last_end: None,
+            #[cfg(test)]
+            log: Vec::new(),
             by_class: [0; Class::COUNT],
             by_origin: [0; Origin::COUNT],
             off: [0; 2],
@@ -118,7 +124,7 @@ impl ReplicaState {
     pub(super) fn launch(
         &mut self,
         requests: &mut Arena,
-        pricer: &mut StepPricer,
+        pricer: &mut Pricer,
         now: Nanos,
     ) -> Option<Launched> {
         if self.stage_free[0] > now {
@@ -139,6 +145,8 @@ impl ReplicaState {
             if !any {
                 continue;
             }
+            #[cfg(test)]
+            self.note(requests, cohort, now);
             self.next_cohort = (cohort + 1) % stages;
             self.started = now;
             return Some(self.start(pricer, cohort, now));
@@ -146,7 +154,18 @@ impl ReplicaState {
         None
     }
 
-    fn start(&mut self, pricer: &mut StepPricer, cohort: usize, now: Nanos) -> Launched {
+    /// Writes down who is in a step, for tests that know the schedule by hand.
+    #[cfg(test)]
+    fn note(&mut self, requests: &Arena, cohort: usize, now: Nanos) {
+        for (lane, batch) in self.lanes.iter().zip(&self.batches[cohort]) {
+            let mut who = lane.decoding(requests, cohort, batch);
+            let prompts = batch.prefills.iter().zip(&batch.chunks);
+            who.extend(prompts.map(|(id, chunk)| (requests[*id].answer, chunk.tokens)));
+            self.log.push((now, who));
+        }
+    }
+
+    fn start(&mut self, pricer: &mut Pricer, cohort: usize, now: Nanos) -> Launched {
         let batches = &self.batches[cohort];
         let mut running = 0;
         // Almost every plan has one lane: no list is made for it.

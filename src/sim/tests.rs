@@ -11,6 +11,7 @@ use proptest::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+mod goldens;
 mod kinds;
 
 /// The worked example's design: 0 is 1P1D, 1 is co-located.

@@ -52,6 +52,9 @@ impl Engine<'_> {
         let chosen = (1..=count)
             .map(|offset| (self.last_entry + offset) % count)
             .min_by_key(|index| {
+                if self.rotate {
+                    return 0;
+                }
                 let (replica, lane) = self.entries[*index];
                 self.replicas[replica as usize].lanes[lane as usize].outstanding
             })
