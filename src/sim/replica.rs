@@ -73,6 +73,7 @@ impl ReplicaState {
             speculation: engine.speculation.clone(),
             // A state is of one sequence's end: it can't be shared by the beginnings.
             reuse: engine.caching.prefix && pool.memory.sequence.state == 0,
+            tiers: engine.caching.tiers.clone(),
             longest,
             capacity: pool.memory.pool_bytes(),
             kv: Rc::new(pool.memory.sequence.clone()),
@@ -140,7 +141,7 @@ impl ReplicaState {
             let batches = &mut self.batches[cohort];
             let mut any = false;
             for (lane, batch) in self.lanes.iter_mut().zip(batches.iter_mut()) {
-                any |= lane.schedule(requests, cohort, batch, seen);
+                any |= lane.schedule(requests, cohort, batch, (now, seen));
             }
             if !any {
                 continue;
