@@ -13,6 +13,8 @@ mod histogram;
 mod lane;
 mod metrics;
 mod network;
+#[cfg_attr(not(test), expect(dead_code, reason = "lanes do not look into it yet"))]
+mod prefix;
 mod queue;
 mod replica;
 mod request;
