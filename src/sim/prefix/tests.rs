@@ -35,6 +35,13 @@ impl PrefixCache {
         self.evict(self.cached_bytes().saturating_sub(bytes));
     }
 
+    /// What must hold of the sums, fast.
+    pub(super) fn check_sums(&self) {
+        let bytes = self.tree.slots().map(|slot| self.bytes(slot));
+        assert_eq!(self.cached_bytes(), bytes.sum::<u64>());
+        self.tiers.check(&self.tree, &self.size);
+    }
+
     /// What must hold at any time: sums are sums over nodes, holds are counts of what holds, and a
     /// node that is there has a reason.
     pub(super) fn check(&self) {
