@@ -140,6 +140,11 @@ impl Lane {
         self.running
     }
 
+    /// Requests not admitted yet.
+    pub(super) fn waiting(&self) -> u32 {
+        u32::try_from(self.waiting.len() + self.arriving.len()).unwrap_or(u32::MAX)
+    }
+
     /// A new request to prefill.
     pub(super) fn enqueue(&mut self, id: ReqId) {
         self.waiting.push_back(id);

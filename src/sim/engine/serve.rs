@@ -125,7 +125,7 @@ impl Engine<'_> {
         self.ended = ended;
         // Only now: a completion may send a request, and its launch must not take this cohort while
         // other lanes' batches are still to be read.
-        self.replicas[replica as usize].landed(cohort);
+        self.replicas[replica as usize].landed(cohort, self.now);
         self.admit_arrivals(replica);
         self.launch(replica);
     }
