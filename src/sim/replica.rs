@@ -137,6 +137,10 @@ impl ReplicaState {
         let mut first_end = now;
         for stage in 0..self.stage_free.len() {
             let price = pricer.stage(stage, lanes);
+            // What the device does not hide of the host is given by the design.
+            let exposed = price.exposed(pricer.overlaps());
+            self.by_class[Class::Host as usize] += u128::from(exposed);
+            self.by_origin[Origin::Given as usize] += u128::from(exposed);
             let sums = self
                 .by_class
                 .iter_mut()
@@ -151,7 +155,7 @@ impl ReplicaState {
                 *sum += u128::from(*part);
             }
             // A step takes at least a nanosecond, so that time goes on.
-            let took = (price.total.div_ceil(1000)).max(1);
+            let took = price.took(pricer.overlaps()).div_ceil(1000).max(1);
             at = at.max(self.stage_free[stage]).saturating_add(took);
             self.stage_free[stage] = at;
             if stage == 0 {

@@ -4,8 +4,10 @@
 //! a different thing in each; [`EngineKind::word`] is the table of names, `plan::memory` has the
 //! rules.
 
+mod capture;
 mod runtime;
 
+pub use capture::{Captured, Padded};
 pub use runtime::{
     Caching, Draft, GraphMode, Graphs, Host, QueueOrder, Scheduler, Scheduling, Speculation, Tier,
     TierKind,
