@@ -45,7 +45,7 @@ pub fn estimate_capacity(
             .min(f64::from(pool.engine.max_num_seqs))
             .clamp(1.0, 4096.0);
         // The slowest stage sets the pace of a full pipeline.
-        let overlap = pricer.overlaps();
+        let overlap = pool.engine.host.overlap;
         let mut pace = |shape: LaneShape<'_>| {
             let shapes = vec![shape; lanes];
             (0..pricer.stage_count())

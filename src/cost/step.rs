@@ -35,7 +35,7 @@ use super::reach::reaches;
 use super::roofline::RooflineOn;
 use crate::cluster::{GpuIx, Router, Topology};
 use crate::model::Model;
-use crate::plan::{Captured, EngineKind, PlannedPool, Replica};
+use crate::plan::{Captured, Draft, EngineKind, PlannedPool, Replica};
 use crate::units::{ByteRate, real};
 use curve::Priced;
 use drafts::Drafter;
@@ -52,11 +52,11 @@ pub struct StepPricer {
     captured: Captured,
     /// Drafted tokens of each sequence of a whole graph.
     verified: u32,
-    /// Sequences of one step may differ in drafted tokens: SGLang and TensorRT-LLM pad them.
+    /// Sequences may differ in drafted tokens, and the graph can't pad them: vLLM's n-grams, where a
+    /// sequence without a match has none. All other drafts are as many for every sequence.
     ragged: bool,
     /// Whole graphs end with the logits: SGLang's and TensorRT-LLM's; vLLM's with the hidden states.
     head_inside: bool,
-    overlap: bool,
     host: Picos,
     host_per_sequence: Picos,
     launch: Picos,
@@ -111,13 +111,14 @@ impl StepPricer {
         });
         let engine = &pool.engine;
         let vllm = engine.kind == EngineKind::Vllm;
+        let speculation = engine.speculation.as_ref();
+        let ngram = speculation.is_some_and(|own| own.draft == Draft::Ngram);
         Self {
             next_stage,
             captured: Captured::of(engine),
-            verified: engine.speculation.as_ref().map_or(0, |own| own.verified),
-            ragged: !vllm,
+            verified: speculation.map_or(0, |own| own.verified),
+            ragged: vllm && ngram,
             head_inside: !vllm,
-            overlap: engine.host.overlap,
             host: picos(engine.host_step_time.get()),
             host_per_sequence: picos(engine.host.per_sequence.get()),
             launch: picos(engine.host.launch.get()),
@@ -131,13 +132,6 @@ impl StepPricer {
     #[must_use]
     pub const fn stage_count(&self) -> usize {
         self.stages.len()
-    }
-
-    /// Whether the engine's host works on a step while the device works on the one before:
-    /// [`StepPrice::took`] asks.
-    #[must_use]
-    pub const fn overlaps(&self) -> bool {
-        self.overlap
     }
 
     /// The price of one stage of a step. Lanes without work still wait for the others.
@@ -179,8 +173,7 @@ impl StepPricer {
             tokens = lane.on_rank(self.ranks.layout.cp).max(tokens);
             sequences = lane.decodes.max(sequences);
             decodes &= lane.chunks.is_empty();
-            // vLLM's whole graphs are of equally many tokens per sequence.
-            decodes &= self.ragged || lane.drafted == lane.decodes.saturating_mul(self.verified);
+            decodes &= !self.ragged || lane.drafted == lane.decodes.saturating_mul(self.verified);
         }
         if tokens == 0 {
             return Pass::default();

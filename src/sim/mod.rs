@@ -13,6 +13,8 @@ mod histogram;
 mod lane;
 mod metrics;
 mod network;
+mod prefix;
+mod pricer;
 mod queue;
 mod replica;
 mod request;

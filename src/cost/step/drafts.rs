@@ -101,7 +101,7 @@ impl Drafter {
         if inside {
             price.launches = 0;
         }
-        let sequences = lanes.iter().map(|lane| lane.sampled).max().unwrap_or(0);
+        let sequences = lanes.iter().map(LaneShape::going_on).max().unwrap_or(0);
         if self.steps == 1 || sequences == 0 {
             return price;
         }
@@ -146,7 +146,8 @@ fn pieces(captured: &Captured, tokens: u32) -> Pass {
 /// A further pass over the sequences of a lane that go on; prompts that end are taken to be of the
 /// lane's mean length.
 fn deeper<'a>(lane: &LaneShape<'a>, width: u32) -> LaneShape<'a> {
-    let ends = u64::from(lane.sampled.saturating_sub(lane.decodes));
+    let sequences = lane.going_on();
+    let ends = u64::from(sequences.saturating_sub(lane.decodes));
     let prompts: u64 = lane
         .chunks
         .iter()
@@ -154,11 +155,11 @@ fn deeper<'a>(lane: &LaneShape<'a>, width: u32) -> LaneShape<'a> {
         .sum();
     let ended = prompts * ends / (lane.chunks.len() as u64).max(1);
     LaneShape {
-        decodes: lane.sampled,
-        drafted: lane.sampled.saturating_mul(width - 1),
+        decodes: sequences,
+        drafted: sequences.saturating_mul(width - 1),
         context: lane.context + ended,
         reached: lane.reached,
         chunks: &[],
-        sampled: lane.sampled,
+        sampled: sequences.saturating_mul(width),
     }
 }

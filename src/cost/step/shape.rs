@@ -25,8 +25,7 @@ pub struct LaneShape<'a> {
     pub reached: &'a [u64],
     /// Prefill chunks.
     pub chunks: &'a [Chunk],
-    /// Sequences that go on: decodes and prompts that end in this step. Drafted tokens are sampled
-    /// beside them.
+    /// Tokens sampled: decodes, what was drafted for them, and prompts that end in this step.
     pub sampled: u32,
 }
 
@@ -52,6 +51,11 @@ impl LaneShape<'_> {
     pub(super) fn sequences(&self) -> u32 {
         let chunks = u32::try_from(self.chunks.len()).unwrap_or(u32::MAX);
         self.decodes.saturating_add(chunks)
+    }
+
+    /// Sequences that go on: decodes and prompts that end in this step.
+    pub(super) const fn going_on(&self) -> u32 {
+        self.sampled.saturating_sub(self.drafted)
     }
 
     /// Tokens of each decoding sequence: a whole number, and how far to the next, on average.

@@ -207,8 +207,8 @@ impl Tower {
             let sampled = match (padded, pass.one_each) {
                 (true, true) => pass.sequences,
                 (true, false) => tokens,
-                (false, true) => lane.sampled,
-                (false, false) => lane.sampled + lane.drafted,
+                (false, true) => lane.going_on(),
+                (false, false) => lane.sampled,
             };
             price.add_all(&self.lookup(ranks, Table::Head, sampled));
         }

@@ -29,11 +29,12 @@ impl Engine<'_> {
         }
         for replica in &self.replicas {
             for lane in &replica.lanes {
-                if lane.free() != lane.capacity() || lane.running() != 0 || lane.outstanding != 0 {
+                let memory = lane.memory();
+                if !memory.is_idle() || lane.running() != 0 || lane.outstanding != 0 {
                     return broken(format!(
                         "{} of {} KV bytes free, {} requests running",
-                        lane.free(),
-                        lane.capacity(),
+                        memory.available(),
+                        memory.capacity,
                         lane.running()
                     ));
                 }
@@ -110,7 +111,8 @@ impl Engine<'_> {
                     .iter()
                     .filter(|replica| replica.pool == index)
                     .flat_map(|replica| &replica.lanes)
-                    .map(|lane| lane.peak as f64 / lane.capacity().max(1) as f64)
+                    .map(|lane| lane.memory())
+                    .map(|memory| memory.peak as f64 / memory.capacity.max(1) as f64)
                     .fold(0.0, f64::max);
                 (pool.name.clone(), peak)
             })
