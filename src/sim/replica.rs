@@ -190,8 +190,9 @@ impl ReplicaState {
         for stage in 0..self.stage_free.len() {
             let price = pricer.stage(stage, lanes);
             // A step takes at least a nanosecond, so that time goes on.
-            let took = (price.total.div_ceil(1000)).max(1);
-            self.ledger.stage(phase, stage, &price, took);
+            let took = price.took(self.overlap).div_ceil(1000).max(1);
+            let exposed = price.exposed(self.overlap);
+            self.ledger.stage(phase, stage, &price, exposed, took);
             let enters = at.max(self.stage_free[stage]);
             at = enters.saturating_add(took);
             self.stage_free[stage] = at;
