@@ -1,8 +1,9 @@
 //! The run loop: events in order of time, each handled by the replica, network or workload it
-//! belongs to (`serve`); books checked and summed up at the end (`close`).
+//! belongs to (`serve`, `turns`); books checked and summed up at the end (`close`).
 
 mod close;
 mod serve;
+mod turns;
 
 use super::lane::Ended;
 use super::metrics::Metrics;
@@ -20,6 +21,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
+use turns::Rounds;
 
 /// Everything that decides a run.
 #[derive(Clone)]
@@ -124,6 +126,8 @@ struct Engine<'a> {
     shapes: BTreeMap<(u32, u32, u32, u32), Option<Route>>,
     /// Drawn, its arrival in the queue.
     pending: Option<ReqId>,
+    /// Hidden rounds of requests under way.
+    rounds: Rounds,
     /// A list for the text of the request being drawn.
     text: Vec<Segment>,
     metrics: Metrics,
@@ -218,7 +222,7 @@ impl<'a> Engine<'a> {
         Ok(Self {
             plan,
             closed: burst > 0,
-            metrics: Metrics::new(source.len_hint(), burst),
+            metrics: Metrics::new(source.requests(), source.starts(), burst),
             source,
             queue: EventQueue::default(),
             now: 0,
@@ -233,6 +237,7 @@ impl<'a> Engine<'a> {
             router: Router::new(&plan.topology),
             shapes: BTreeMap::new(),
             pending: None,
+            rounds: Rounds::default(),
             text: Vec::new(),
             ended: Ended::default(),
             flows_ended: Vec::new(),
@@ -263,7 +268,7 @@ impl<'a> Engine<'a> {
         while let Some((at, event)) = self.queue.pop() {
             if at > HORIZON {
                 return Err(match event {
-                    Event::Arrival => WorkloadError::TooSlow.into(),
+                    Event::Arrival | Event::Turn { .. } => WorkloadError::TooSlow.into(),
                     _ => self.stall("the next step or transfer ends after more than 100 years"),
                 });
             }
@@ -286,6 +291,7 @@ impl<'a> Engine<'a> {
                     self.arrive();
                     self.next_arrival();
                 }
+                Event::Turn { slot } => self.send_turn(ReqId(slot)),
                 Event::StepEnd { replica, cohort } => self.step_end(replica, cohort as usize),
                 Event::StageFree { replica } => self.launch(replica),
                 Event::FlowEnd { generation } => {

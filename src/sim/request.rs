@@ -47,7 +47,6 @@ pub(super) struct Request {
     #[expect(dead_code, reason = "prefix caches look at it")]
     pub(super) answer: u64,
     /// The conversation it is a turn of.
-    #[expect(dead_code, reason = "its next turn follows it")]
     pub(super) turn: Option<Turn>,
     /// Neighbours in its cohort's running list.
     pub(super) before: u32,
