@@ -1,8 +1,9 @@
 //! The run loop: events in order of time, each handled by the replica, network or workload it
-//! belongs to (`serve`); books checked and summed up at the end (`close`).
+//! belongs to (`serve`, `turns`); books checked and summed up at the end (`close`).
 
 mod close;
 mod serve;
+mod turns;
 
 use super::lane::Ended;
 use super::metrics::Metrics;
@@ -15,12 +16,13 @@ use super::summary::{Summary, Work};
 use crate::cluster::Router;
 use crate::cost::{Fidelity, StepPricer, TransferShape, reaches, transfer_rates};
 use crate::plan::{FirstToken, Phases, Plan};
-use crate::workload::{Load, Segment, Source, Trace, Workload, WorkloadError};
+use crate::workload::{Arrivals, Load, Segment, Source, Trace, Workload, WorkloadError};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
+use turns::Rounds;
 
 /// Everything that decides a run.
 #[derive(Clone)]
@@ -135,6 +137,19 @@ enum After {
     Handoff(Rc<Vec<(u32, u32)>>, FirstToken),
 }
 
+/// Longest prompt and answer together there may be.
+fn longest(scenario: &Scenario) -> u64 {
+    match (&scenario.workload.arrivals, &scenario.trace) {
+        (Arrivals::Trace, Some(trace)) => {
+            let each = trace.requests.iter();
+            each.map(|row| row.input.saturating_add(row.output))
+                .max()
+                .unwrap_or(0)
+        }
+        _ => scenario.workload.longest_context(),
+    }
+}
+
 struct Engine<'a> {
     plan: &'a Plan,
     source: Source,
@@ -157,6 +172,8 @@ struct Engine<'a> {
     shapes: BTreeMap<(u32, u32, u32, u32), Option<Route>>,
     /// Drawn, its arrival in the queue.
     pending: Option<ReqId>,
+    /// Hidden rounds of requests under way.
+    rounds: Rounds,
     /// A list for the text of the request being drawn.
     text: Vec<Segment>,
     metrics: Metrics,
@@ -199,7 +216,7 @@ impl<'a> Engine<'a> {
         )?;
         let reaches = reaches(&plan.model);
         let transfer = scenario.fidelity.transfer();
-        let longest = u32::try_from(source.longest()).unwrap_or(u32::MAX / 4);
+        let longest = u32::try_from(longest(scenario)).unwrap_or(u32::MAX / 4);
         let seed = scenario.workload.seed;
         let mut replicas: Vec<ReplicaState> = Vec::new();
         let mut lanes_of: Vec<Vec<(u32, u32)>> = Vec::new();
@@ -261,7 +278,7 @@ impl<'a> Engine<'a> {
         Ok(Self {
             plan,
             closed: burst > 0,
-            metrics: Metrics::new(source.len_hint(), burst),
+            metrics: Metrics::new(source.requests(), source.starts(), burst),
             source,
             queue: EventQueue::default(),
             now: 0,
@@ -276,6 +293,7 @@ impl<'a> Engine<'a> {
             router: Router::new(&plan.topology),
             shapes: BTreeMap::new(),
             pending: None,
+            rounds: Rounds::default(),
             text: Vec::new(),
             ended: Ended::default(),
             flows_ended: Vec::new(),
@@ -307,7 +325,7 @@ impl<'a> Engine<'a> {
         while let Some((at, event)) = self.queue.pop() {
             if at > HORIZON {
                 return Err(match event {
-                    Event::Arrival => WorkloadError::TooSlow.into(),
+                    Event::Arrival | Event::Turn { .. } => WorkloadError::TooSlow.into(),
                     _ => self.stall("the next step or transfer ends after more than 100 years"),
                 });
             }
@@ -330,6 +348,7 @@ impl<'a> Engine<'a> {
                     self.arrive();
                     self.next_arrival();
                 }
+                Event::Turn { slot } => self.send_turn(ReqId(slot)),
                 Event::StepEnd { replica, cohort } => self.step_end(replica, cohort as usize),
                 Event::StageFree { replica } => self.launch(replica),
                 Event::FlowEnd { generation } => {

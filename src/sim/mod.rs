@@ -22,7 +22,7 @@ mod request;
 mod summary;
 
 pub use engine::{Control, Scenario, SimError, run};
-pub use summary::{Counts, Provenance, Stats, Summary, Window, Work};
+pub use summary::{Counts, Hidden, Provenance, Stats, Summary, Window, Work};
 
 #[cfg(test)]
 mod tests;

@@ -11,6 +11,7 @@ use proptest::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+mod engines;
 mod goldens;
 mod kinds;
 mod queueing;
@@ -470,7 +471,7 @@ proptest! {
             output: Length::Uniform { min: Tokens::new(1), max: Tokens::new(output) },
             requests,
             seed,
-            trace: None,
+            ..Workload::fixed(1, 1, 1)
         };
         let load = if open { Load::Rate(f64::from(load) * 5.0) } else { Load::Concurrency(load) };
         let summary = go(&scenario(&design, workload, load));

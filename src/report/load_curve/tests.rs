@@ -12,6 +12,7 @@ fn summary(ttft_ms: f64, saturated: bool) -> Arc<Summary> {
         p99: ms * 1.5e-3,
     };
     Arc::new(Summary {
+        hidden: None,
         requests: Counts {
             arrived: 100,
             completed: 100,

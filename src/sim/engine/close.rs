@@ -142,6 +142,7 @@ impl Engine<'_> {
             tpot_s: measured.tpot,
             itl_s: measured.itl,
             e2e_s: measured.e2e,
+            hidden: measured.hidden,
             requests_per_s: measured.requests_per_s,
             output_tokens_per_s: measured.output_tokens_per_s,
             output_tokens_per_s_per_gpu: measured.output_tokens_per_s / f64::from(plan.gpus.max(1)),

@@ -4,7 +4,6 @@ use super::{After, Engine, Route, Transfer};
 use crate::cost::kv_transfer;
 use crate::plan::FirstToken;
 use crate::sim::lane::Ended;
-use crate::sim::metrics::Record;
 use crate::sim::network::uses;
 use crate::sim::queue::{Event, Nanos};
 use crate::sim::request::ReqId;
@@ -25,7 +24,7 @@ impl Engine<'_> {
     /// The pending request arrives.
     pub(super) fn arrive(&mut self) {
         if let Some(id) = self.pending.take() {
-            self.admit(id);
+            self.admit(id, true);
         }
     }
 
@@ -36,7 +35,7 @@ impl Engine<'_> {
         let mut sent = false;
         while let Some(drawn) = self.source.draw(&mut text) {
             let id = self.requests.add(self.now, &drawn, &mut text);
-            sent = self.admit(id);
+            sent = self.admit(id, true);
             if sent {
                 break;
             }
@@ -45,9 +44,12 @@ impl Engine<'_> {
         sent
     }
 
-    /// Routes a new request to the entry lane with the fewest outstanding; ties go round.
-    fn admit(&mut self, id: ReqId) -> bool {
-        self.metrics.sent(self.now);
+    /// Routes a new request to the entry lane with the fewest outstanding; ties go round. `begins`:
+    /// it follows no other. Whether it can be served.
+    pub(super) fn admit(&mut self, id: ReqId, begins: bool) -> bool {
+        if !self.is_later_round(id) {
+            self.metrics.sent(self.now, begins);
+        }
         let count = self.entries.len();
         let chosen = (1..=count)
             .map(|offset| (self.last_entry + offset) % count)
@@ -64,8 +66,7 @@ impl Engine<'_> {
         let tokens = u64::from(request.input) + u64::from(request.output);
         let home = &mut self.replicas[replica as usize].lanes[lane as usize];
         if request.input == 0 || request.output == 0 || !home.can_hold(tokens) {
-            self.metrics.refused();
-            self.requests.remove(id);
+            self.lose(id, false);
             return false;
         }
         self.last_entry = chosen;
@@ -199,28 +200,16 @@ impl Engine<'_> {
     }
 
     fn first_token(&mut self, id: ReqId) {
+        let hidden = self.is_hidden(id);
         let request = &mut self.requests[id];
         request.first_token = Some(self.now);
         request.last_token = self.now;
-        self.metrics.first_token();
+        self.metrics.first_token(hidden);
     }
 
     fn complete(&mut self, id: ReqId, (replica, lane): (u32, u32)) {
-        let request = self.requests[id];
-        let first = request.first_token.unwrap_or(self.now);
-        self.metrics.counts.completed += 1;
-        self.metrics.records.push(Record {
-            arrival: request.arrival,
-            ttft: first - request.arrival,
-            e2e: self.now - request.arrival,
-            input: request.input,
-            output: request.output,
-        });
         self.replicas[replica as usize].lanes[lane as usize].outstanding -= 1;
-        self.requests.remove(id);
-        if self.closed {
-            self.send_next();
-        }
+        self.answered(id);
     }
 
     /// A prefilled request waits for a decode lane: the one with the fewest outstanding.
@@ -252,13 +241,9 @@ impl Engine<'_> {
             // No decode pool can ever hold it: it ends here, refused.
             home.release(&mut self.requests, id);
             self.tokens_asked -= u64::from(self.requests[id].output);
-            if self.requests[id].first_token.is_some() {
-                self.metrics.counts.failed += 1;
-                self.tokens_asked += 1;
-            } else {
-                self.metrics.refused();
-            }
-            self.requests.remove(id);
+            let delivered = self.requests[id].first_token.is_some();
+            self.tokens_asked += u64::from(delivered);
+            self.lose(id, delivered && !self.is_hidden(id));
             if self.closed {
                 self.send_next();
             }
