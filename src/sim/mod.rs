@@ -11,10 +11,11 @@
 mod engine;
 mod histogram;
 mod lane;
+mod ledger;
 mod metrics;
 mod network;
-#[cfg_attr(not(test), expect(dead_code, reason = "lanes do not look into it yet"))]
 mod prefix;
+mod pricer;
 mod queue;
 mod replica;
 mod request;

@@ -54,6 +54,14 @@ pub(super) struct Place {
     pub(super) tokens: u32,
 }
 
+impl Place {
+    /// Nothing.
+    pub(super) const ROOT: Self = Self {
+        node: NodeId::ROOT,
+        tokens: 0,
+    };
+}
+
 /// What of a text is cached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Hit {

@@ -18,6 +18,14 @@ pub(in crate::sim) struct NodeId {
     generation: u32,
 }
 
+impl NodeId {
+    /// The empty prefix; it never goes.
+    pub(in crate::sim) const ROOT: Self = Self {
+        slot: ROOT,
+        generation: 0,
+    };
+}
+
 /// A stretch of text below its parent. Lengths are tokens from the root, page counts too.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Node {
