@@ -7,7 +7,9 @@ mod serve;
 use super::lane::Ended;
 use super::metrics::Metrics;
 use super::network::Network;
+use super::pricer::Pricer;
 use super::queue::{Event, EventQueue, Nanos};
+use super::record::{Recorder, Recording, Timeline};
 use super::replica::ReplicaState;
 use super::request::{Arena, ReqId};
 use super::summary::{Summary, Work};
@@ -87,10 +89,57 @@ const HORIZON: Nanos = 100 * 365 * 86_400 * 1_000_000_000;
 /// # Errors
 /// Cancelled, a wrong workload, a stall, or books that don't balance.
 pub fn run(scenario: &Scenario, control: Control<'_>) -> Result<Summary, SimError> {
-    let mut engine = Engine::new(scenario)?;
+    run_recorded(scenario, control, Recording::default()).map(|(summary, _)| summary)
+}
+
+/// The same, and notes what it is asked to; the timeline if that is asked for. Recording changes
+/// nothing of the run.
+///
+/// # Errors
+/// See [`run`]. What has been recorded until then is with its owner.
+pub fn run_recorded(
+    scenario: &Scenario,
+    control: Control<'_>,
+    recording: Recording<'_>,
+) -> Result<(Summary, Option<Timeline>), SimError> {
+    let mut engine = Engine::new(scenario, recording)?;
     engine.go(control)?;
     engine.check()?;
-    Ok(engine.summary(scenario))
+    let summary = engine.summary(scenario);
+    let recorder = std::mem::take(&mut engine.recorder);
+    Ok((summary, recorder.finished(engine.now, &engine.replicas)))
+}
+
+/// A run whose steps cost what a rule says, and what is known of it in full: for tests that compare
+/// schedules step by step.
+#[cfg(test)]
+pub(super) struct Watched {
+    pub(super) summary: Summary,
+    /// By replica: start of every step, and who is in it (name and tokens).
+    pub(super) steps: Vec<Vec<(Nanos, Vec<(u64, u32)>)>>,
+    pub(super) records: Vec<super::metrics::Record>,
+}
+
+/// Runs a scenario at given prices; `rotate`: requests go round the replicas in turn.
+#[cfg(test)]
+pub(super) fn watch(
+    scenario: &Scenario,
+    rule: fn(&[crate::cost::LaneShape<'_>]) -> u64,
+    rotate: bool,
+) -> Watched {
+    let cancel = AtomicBool::new(false);
+    let mut engine = Engine::new(scenario, Recording::default()).unwrap();
+    for pricer in engine.pricers.iter_mut().flatten() {
+        *pricer = Pricer::Given(rule);
+    }
+    engine.rotate = rotate;
+    engine.go(Control { cancel: &cancel }).unwrap();
+    engine.check().unwrap();
+    Watched {
+        summary: engine.summary(scenario),
+        steps: engine.replicas.into_iter().map(|own| own.log).collect(),
+        records: engine.metrics.records,
+    }
 }
 
 /// What happens to prefilled requests of a replica.
@@ -112,7 +161,7 @@ struct Engine<'a> {
     replicas: Vec<ReplicaState>,
     after: Vec<After>,
     /// One price list per pool.
-    pricers: Vec<Option<StepPricer>>,
+    pricers: Vec<Option<Pricer>>,
     /// Lanes new requests may go to, and where the last one went.
     entries: Vec<(u32, u32)>,
     last_entry: usize,
@@ -133,6 +182,9 @@ struct Engine<'a> {
     events: u64,
     work: Work,
     tokens_asked: u64,
+    recorder: Recorder<'a>,
+    /// Whether requests go round the entry lanes in turn.
+    rotate: bool,
 }
 
 /// The way of KV from one lane to another.
@@ -154,7 +206,7 @@ struct Transfer {
 }
 
 impl<'a> Engine<'a> {
-    fn new(scenario: &'a Scenario) -> Result<Self, SimError> {
+    fn new(scenario: &'a Scenario, recording: Recording<'a>) -> Result<Self, SimError> {
         let plan: &Plan = &scenario.plan;
         let source = Source::new(
             &scenario.workload,
@@ -164,6 +216,8 @@ impl<'a> Engine<'a> {
         )?;
         let reaches = reaches(&plan.model);
         let transfer = scenario.fidelity.transfer();
+        let longest = u32::try_from(source.longest()).unwrap_or(u32::MAX / 4);
+        let seed = scenario.workload.seed;
         let mut replicas: Vec<ReplicaState> = Vec::new();
         let mut lanes_of: Vec<Vec<(u32, u32)>> = Vec::new();
         for service in &plan.services {
@@ -171,7 +225,13 @@ impl<'a> Engine<'a> {
             let mut lanes = Vec::new();
             for index in 0..pool.replicas.len() {
                 let id = u32::try_from(replicas.len()).unwrap_or(u32::MAX);
-                replicas.push(ReplicaState::new(service.pool, index, pool, &reaches));
+                replicas.push(ReplicaState::new(
+                    service.pool,
+                    index,
+                    pool,
+                    &reaches,
+                    (longest, seed),
+                ));
                 lanes.extend((0..pool.layout.dp).map(|lane| (id, lane)));
             }
             lanes_of.push(lanes);
@@ -202,12 +262,12 @@ impl<'a> Engine<'a> {
         let pricers = (0..plan.pools.len())
             .map(|pool| {
                 plan.services.iter().any(|s| s.pool == pool).then(|| {
-                    StepPricer::new(
+                    Pricer::Plan(Box::new(StepPricer::new(
                         &plan.topology,
                         &plan.model,
                         &plan.pools[pool],
                         &scenario.fidelity,
-                    )
+                    )))
                 })
             })
             .collect();
@@ -223,6 +283,7 @@ impl<'a> Engine<'a> {
             queue: EventQueue::default(),
             now: 0,
             requests: Arena::default(),
+            recorder: Recorder::new(recording, plan, &replicas),
             replicas,
             after,
             pricers,
@@ -240,6 +301,7 @@ impl<'a> Engine<'a> {
             events: 0,
             work: Work::default(),
             tokens_asked: 0,
+            rotate: false,
         }
         .primed(burst))
     }
@@ -273,6 +335,9 @@ impl<'a> Engine<'a> {
                 if control.cancel.load(Ordering::Relaxed) {
                     return Err(SimError::Cancelled);
                 }
+                let counts = &self.metrics.counts;
+                let ended = counts.completed + counts.failed;
+                self.recorder.progress(ended, self.metrics.total());
                 let so_far = self.metrics.progress();
                 if so_far != progress {
                     (progress, progress_at) = (so_far, self.events);

@@ -147,6 +147,11 @@ impl Metrics {
         self.tokens + self.counts.arrived + self.counts.completed + self.counts.failed
     }
 
+    /// Requests of the run.
+    pub(super) const fn total(&self) -> u64 {
+        self.total
+    }
+
     pub(super) const fn delivered(&self) -> u64 {
         self.tokens
     }

@@ -6,9 +6,10 @@
 
 use super::lane::{Batch, Lane, Settings};
 use super::ledger::{Ledger, Phase};
+use super::pricer::Pricer;
 use super::queue::Nanos;
 use super::request::Arena;
-use crate::cost::{LaneShape, Reach, StepPricer};
+use crate::cost::{LaneShape, Reach};
 use crate::plan::PlannedPool;
 use std::rc::Rc;
 
@@ -29,6 +30,14 @@ pub(super) struct ReplicaState {
     pub(super) ledger: Ledger,
     /// When the latest step entered and left each stage.
     pub(super) spans: Vec<(Nanos, Nanos)>,
+    /// Whether the host puts a batch together while the one before runs.
+    overlap: bool,
+    /// When the latest step was started, and when one ended last.
+    started: Nanos,
+    last_end: Option<Nanos>,
+    /// Start of every step of every lane, and who is in it: name and tokens.
+    #[cfg(test)]
+    pub(super) log: Vec<(Nanos, Vec<(u64, u32)>)>,
     pub(super) steps: u64,
     pub(super) request_steps: u64,
 }
@@ -40,6 +49,19 @@ pub(super) struct Launched {
     pub(super) stage_free: Option<Nanos>,
 }
 
+/// What a replica's lanes hold and have before them.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Levels {
+    /// Requests admitted, transfers on the way included.
+    pub(super) running: u64,
+    /// Requests not admitted yet.
+    pub(super) waiting: u64,
+    /// Bytes of KV memory requests hold; what is kept for reuse only is left out.
+    pub(super) held: u64,
+    /// All bytes of it.
+    pub(super) capacity: u64,
+}
+
 impl ReplicaState {
     /// Idle. `reaches`: those of the model.
     pub(super) fn new(
@@ -47,16 +69,24 @@ impl ReplicaState {
         index: usize,
         pool: &PlannedPool,
         reaches: &[Reach],
+        (longest, seed): (u32, u64),
     ) -> Self {
         let stages = pool.stages.len();
         let lanes = pool.layout.dp as usize;
+        let engine = &pool.engine;
         let settings = Settings {
-            budget: pool.engine.max_num_batched_tokens,
-            max_seqs: pool.engine.max_num_seqs,
-            block: pool.engine.block_size,
-            chunked: pool.engine.enable_chunked_prefill,
+            budget: engine.max_num_batched_tokens,
+            max_seqs: engine.max_num_seqs,
+            block: engine.block_size,
+            chunked: engine.enable_chunked_prefill,
+            scheduling: engine.scheduling,
+            speculation: engine.speculation.clone(),
+            // A state is of one sequence's end: it can't be shared by the beginnings.
+            reuse: engine.caching.prefix && pool.memory.sequence.state == 0,
+            longest,
             capacity: pool.memory.pool_bytes(),
             kv: Rc::new(pool.memory.sequence.clone()),
+            seed,
         };
         Self {
             pool: pool_index,
@@ -70,6 +100,11 @@ impl ReplicaState {
             in_flight: vec![false; stages],
             next_cohort: 0,
             stage_free: vec![0; stages],
+            overlap: engine.host.overlap,
+            started: 0,
+            last_end: None,
+            #[cfg(test)]
+            log: Vec::new(),
             ledger: Ledger::new(stages),
             spans: vec![(0, 0); stages],
             steps: 0,
@@ -80,20 +115,45 @@ impl ReplicaState {
     /// A cohort's step has left the last stage.
     pub(super) fn landed(&mut self, cohort: usize, now: Nanos) {
         self.in_flight[cohort] = false;
+        self.last_end = Some(now);
         self.ledger.landed(now);
+    }
+
+    /// When the host puts together a batch that starts now: with overlap, when the step that has just
+    /// ended was started.
+    fn seen(&self, now: Nanos) -> Nanos {
+        if self.overlap && self.last_end == Some(now) {
+            self.started
+        } else {
+            Nanos::MAX
+        }
+    }
+
+    /// What its lanes hold and have before them.
+    pub(super) fn levels(&self) -> Levels {
+        let mut levels = Levels::default();
+        for lane in &self.lanes {
+            let memory = lane.memory();
+            levels.running += u64::from(lane.running());
+            levels.waiting += u64::from(lane.waiting());
+            levels.held += memory.capacity - memory.available();
+            levels.capacity += memory.capacity;
+        }
+        levels
     }
 
     /// Starts a step if the first stage is free and some cohort has work.
     pub(super) fn launch(
         &mut self,
         requests: &mut Arena,
-        pricer: &mut StepPricer,
+        pricer: &mut Pricer,
         now: Nanos,
     ) -> Option<Launched> {
         if self.stage_free[0] > now {
             return None;
         }
         let stages = self.stage_free.len();
+        let seen = self.seen(now);
         for offset in 0..stages {
             let cohort = (self.next_cohort + offset) % stages;
             if self.in_flight[cohort] || !self.lanes.iter().any(|lane| lane.has_work(cohort)) {
@@ -102,18 +162,32 @@ impl ReplicaState {
             let batches = &mut self.batches[cohort];
             let mut any = false;
             for (lane, batch) in self.lanes.iter_mut().zip(batches.iter_mut()) {
-                any |= lane.schedule(requests, cohort, batch);
+                any |= lane.schedule(requests, cohort, batch, seen);
             }
             if !any {
                 continue;
             }
+            #[cfg(test)]
+            self.note(requests, cohort, now);
             self.next_cohort = (cohort + 1) % stages;
+            self.started = now;
             return Some(self.start(pricer, cohort, now));
         }
         None
     }
 
-    fn start(&mut self, pricer: &mut StepPricer, cohort: usize, now: Nanos) -> Launched {
+    /// Writes down who is in a step, for tests that know the schedule by hand.
+    #[cfg(test)]
+    fn note(&mut self, requests: &Arena, cohort: usize, now: Nanos) {
+        for (lane, batch) in self.lanes.iter().zip(&self.batches[cohort]) {
+            let mut who = lane.decoding(requests, cohort, batch);
+            let prompts = batch.prefills.iter().zip(&batch.chunks);
+            who.extend(prompts.map(|(id, chunk)| (requests[*id].answer, chunk.tokens)));
+            self.log.push((now, who));
+        }
+    }
+
+    fn start(&mut self, pricer: &mut Pricer, cohort: usize, now: Nanos) -> Launched {
         let batches = &self.batches[cohort];
         let mut running = 0;
         // Almost every plan has one lane: no list is made for it.
@@ -142,8 +216,9 @@ impl ReplicaState {
             self.spans[stage] = (enters, at);
         }
         let first_end = self.stage_free[0];
+        let (levels, batches) = (self.levels(), &self.batches[cohort]);
         self.ledger
-            .step(phase, &self.lanes, batches, now, first_end - now);
+            .step(phase, levels, batches, now, first_end - now);
         self.in_flight[cohort] = true;
         self.steps += 1;
         self.request_steps += running;

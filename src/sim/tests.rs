@@ -11,7 +11,9 @@ use proptest::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+mod goldens;
 mod kinds;
+mod recording;
 
 /// The worked example's design: 0 is 1P1D, 1 is co-located.
 fn design(index: usize) -> Design {

@@ -126,6 +126,18 @@ impl Source {
         None
     }
 
+    /// Longest prompt and answer together there may be.
+    #[must_use]
+    pub fn longest(&self) -> u64 {
+        match &self.clock {
+            Clock::Trace { trace, .. } => {
+                let each = trace.requests.iter();
+                each.map(|row| row.input + row.output).max().unwrap_or(0)
+            }
+            _ => self.input.0.longest() + self.output.0.longest(),
+        }
+    }
+
     /// How many requests are still to come.
     #[must_use]
     pub const fn len_hint(&self) -> u64 {

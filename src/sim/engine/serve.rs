@@ -52,6 +52,9 @@ impl Engine<'_> {
         let chosen = (1..=count)
             .map(|offset| (self.last_entry + offset) % count)
             .min_by_key(|index| {
+                if self.rotate {
+                    return 0;
+                }
                 let (replica, lane) = self.entries[*index];
                 self.replicas[replica as usize].lanes[lane as usize].outstanding
             })
@@ -68,8 +71,9 @@ impl Engine<'_> {
         self.last_entry = chosen;
         self.tokens_asked += u64::from(request.output);
         home.outstanding += 1;
-        home.enqueue(id);
+        home.enqueue(&mut self.requests, id, self.now);
         self.requests[id].home = (replica, lane);
+        self.recorder.arrived(self.now, id, &self.requests[id]);
         self.launch(replica);
         true
     }
@@ -80,7 +84,10 @@ impl Engine<'_> {
         let Some(pricer) = &mut self.pricers[state.pool] else {
             return;
         };
-        if let Some(launched) = state.launch(&mut self.requests, pricer, self.now) {
+        let launched = state.launch(&mut self.requests, pricer, self.now);
+        let cohort = launched.as_ref().map(|launched| launched.cohort);
+        self.recorder.scheduled(self.now, replica, state, cohort);
+        if let Some(launched) = launched {
             self.queue.push(
                 launched.end,
                 Event::StepEnd {
@@ -114,6 +121,7 @@ impl Engine<'_> {
                 &mut ended,
             );
             self.deliver(&ended);
+            self.recorder.produced(self.now, replica, &ended);
             let place = (replica, u32::try_from(lane).unwrap_or(0));
             for id in &ended.finished {
                 self.complete(*id, place);
@@ -134,9 +142,13 @@ impl Engine<'_> {
     fn deliver(&mut self, ended: &Ended) {
         self.metrics
             .tokens(ended.steady, self.now - ended.since.min(self.now));
-        for id in &ended.newcomers {
-            let gap = self.now - self.requests[*id].last_token;
+        for (id, tokens) in &ended.apart {
+            let request = &mut self.requests[*id];
+            let gap = self.now - request.last_token;
+            request.last_token = self.now;
             self.metrics.tokens(1, gap);
+            // Those accepted with it come at once.
+            self.metrics.tokens(tokens - 1, 0);
         }
     }
 
@@ -164,6 +176,7 @@ impl Engine<'_> {
         match handoff {
             None => {
                 self.first_token(id);
+                self.recorder.decodes(now, id);
                 if done {
                     self.complete(id, place);
                 }
@@ -182,6 +195,7 @@ impl Engine<'_> {
         request.first_token = Some(self.now);
         request.last_token = self.now;
         self.metrics.first_token();
+        self.recorder.first_token(self.now, id);
     }
 
     fn complete(&mut self, id: ReqId, (replica, lane): (u32, u32)) {
@@ -196,6 +210,7 @@ impl Engine<'_> {
             output: request.output,
         });
         self.replicas[replica as usize].lanes[lane as usize].outstanding -= 1;
+        self.recorder.ended(self.now, id, true);
         self.requests.remove(id);
         if self.closed {
             self.send_next();
@@ -229,7 +244,7 @@ impl Engine<'_> {
         home.outstanding -= 1;
         let Some(target) = target else {
             // No decode pool can ever hold it: it ends here, refused.
-            home.release(self.requests[id].base);
+            home.release(&mut self.requests, id);
             self.tokens_asked -= u64::from(self.requests[id].output);
             if self.requests[id].first_token.is_some() {
                 self.metrics.counts.failed += 1;
@@ -237,12 +252,15 @@ impl Engine<'_> {
             } else {
                 self.metrics.refused();
             }
+            self.recorder.ended(self.now, id, false);
             self.requests.remove(id);
             if self.closed {
                 self.send_next();
             }
             return;
         };
+        let stages = self.replicas[source as usize].spans.len();
+        self.recorder.handed_off(self.now, id, (source, stages));
         self.transfers[slot] = Some(Transfer {
             from,
             first_token,
@@ -264,6 +282,8 @@ impl Engine<'_> {
                 self.start_transfer(id, (replica, u32::try_from(lane).unwrap_or(0)));
             }
         }
+        let state = &self.replicas[replica as usize];
+        self.recorder.scheduled(self.now, replica, state, None);
     }
 
     fn start_transfer(&mut self, id: ReqId, to: (u32, u32)) {
@@ -325,6 +345,7 @@ impl Engine<'_> {
     }
 
     fn watch_network(&mut self) {
+        self.recorder.flows(self.now, &self.network);
         if let Some(at) = self.network.next_end() {
             let generation = self.network.generation;
             self.queue
@@ -356,9 +377,9 @@ impl Engine<'_> {
             self.first_token(id);
         }
         let (source, lane) = transfer.from;
-        let base = self.requests[id].base;
-        self.replicas[source as usize].lanes[lane as usize].release(base);
+        self.replicas[source as usize].lanes[lane as usize].release(&mut self.requests, id);
         let (replica, lane) = self.requests[id].home;
+        self.recorder.landed(self.now, id, replica);
         self.replicas[replica as usize].lanes[lane as usize]
             .join_from_transfer(&mut self.requests, id);
         self.launch(replica);
