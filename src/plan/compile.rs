@@ -312,6 +312,7 @@ impl Compiling<'_> {
             layout,
             engine: pool.engine.clone(),
             precision: pool.precision,
+            draft: None,
             stages: split_layers(self.model, layout.pp),
             replicas: placed.replicas,
             memory,

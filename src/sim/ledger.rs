@@ -8,7 +8,7 @@
 use super::lane::Batch;
 use super::queue::Nanos;
 use super::replica::Levels;
-use crate::cost::{Class, Origin, StepPrice};
+use crate::cost::{Class, Origin, Picos, StepPrice};
 
 /// What a step carried. Some prefill decides its length, so a mixed step counts as one with prefill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,10 +101,20 @@ impl Ledger {
     }
 
     /// One stage of a step took `took`.
-    pub(super) fn stage(&mut self, phase: Phase, stage: usize, price: &StepPrice, took: Nanos) {
+    /// `exposed`: what the device does not hide of the host, which the design gives.
+    pub(super) fn stage(
+        &mut self,
+        phase: Phase,
+        stage: usize,
+        price: &StepPrice,
+        exposed: Picos,
+        took: Nanos,
+    ) {
         self.stage_busy[stage] = self.stage_busy[stage].saturating_add(took);
         let sums = &mut self.phases[phase as usize];
-        sums.total += u128::from(price.total);
+        sums.total += u128::from(price.total) + u128::from(exposed);
+        sums.by_class[Class::Host as usize] += u128::from(exposed);
+        self.by_origin[Origin::Given as usize] += u128::from(exposed);
         let all = sums
             .by_class
             .iter_mut()

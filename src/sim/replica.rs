@@ -83,6 +83,7 @@ impl ReplicaState {
             speculation: engine.speculation.clone(),
             // A state is of one sequence's end: it can't be shared by the beginnings.
             reuse: engine.caching.prefix && pool.memory.sequence.state == 0,
+            tiers: engine.caching.tiers.clone(),
             longest,
             capacity: pool.memory.pool_bytes(),
             kv: Rc::new(pool.memory.sequence.clone()),
@@ -159,11 +160,9 @@ impl ReplicaState {
             if self.in_flight[cohort] || !self.lanes.iter().any(|lane| lane.has_work(cohort)) {
                 continue;
             }
-            let batches = &mut self.batches[cohort];
-            let mut any = false;
-            for (lane, batch) in self.lanes.iter_mut().zip(batches.iter_mut()) {
-                any |= lane.schedule(requests, cohort, batch, seen);
-            }
+            // Nothing to do for those who had come in time: the host puts a batch together now.
+            let any = self.schedule(requests, cohort, now, seen)
+                || seen != Nanos::MAX && self.schedule(requests, cohort, now, Nanos::MAX);
             if !any {
                 continue;
             }
@@ -174,6 +173,15 @@ impl ReplicaState {
             return Some(self.start(pricer, cohort, now));
         }
         None
+    }
+
+    /// Builds the next step of all lanes from those who had come by `seen`. Whether there is one.
+    fn schedule(&mut self, requests: &mut Arena, cohort: usize, now: Nanos, seen: Nanos) -> bool {
+        let mut any = false;
+        for (lane, batch) in self.lanes.iter_mut().zip(&mut self.batches[cohort]) {
+            any |= lane.schedule(requests, cohort, batch, (now, seen));
+        }
+        any
     }
 
     /// Writes down who is in a step, for tests that know the schedule by hand.
@@ -208,8 +216,9 @@ impl ReplicaState {
         for stage in 0..self.stage_free.len() {
             let price = pricer.stage(stage, lanes);
             // A step takes at least a nanosecond, so that time goes on.
-            let took = (price.total.div_ceil(1000)).max(1);
-            self.ledger.stage(phase, stage, &price, took);
+            let took = price.took(self.overlap).div_ceil(1000).max(1);
+            let exposed = price.exposed(self.overlap);
+            self.ledger.stage(phase, stage, &price, exposed, took);
             let enters = at.max(self.stage_free[stage]);
             at = enters.saturating_add(took);
             self.stage_free[stage] = at;

@@ -13,7 +13,9 @@ use std::sync::atomic::AtomicBool;
 
 mod goldens;
 mod kinds;
+mod queueing;
 mod recording;
+mod schedules;
 
 /// The worked example's design: 0 is 1P1D, 1 is co-located.
 fn design(index: usize) -> Design {

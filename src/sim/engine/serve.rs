@@ -87,6 +87,12 @@ impl Engine<'_> {
         let launched = state.launch(&mut self.requests, pricer, self.now);
         let cohort = launched.as_ref().map(|launched| launched.cohort);
         self.recorder.scheduled(self.now, replica, state, cohort);
+        for lane in &mut state.lanes {
+            for (id, done) in lane.take_loads() {
+                let at = done.max(self.now);
+                self.queue.push(at, Event::Loaded { slot: id.0 });
+            }
+        }
         if let Some(launched) = launched {
             self.queue.push(
                 launched.end,
@@ -99,6 +105,13 @@ impl Engine<'_> {
                 self.queue.push(at, Event::StageFree { replica });
             }
         }
+    }
+
+    /// What lay below HBM of a prompt is there: it may go on.
+    pub(super) fn loaded(&mut self, id: ReqId) {
+        let (replica, lane) = self.requests[id].home;
+        self.replicas[replica as usize].lanes[lane as usize].loaded(&mut self.requests, id);
+        self.launch(replica);
     }
 
     pub(super) fn step_end(&mut self, replica: u32, cohort: usize) {
