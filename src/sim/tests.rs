@@ -15,6 +15,7 @@ mod engines;
 mod goldens;
 mod kinds;
 mod queueing;
+mod recording;
 mod schedules;
 
 /// The worked example's design: 0 is 1P1D, 1 is co-located.

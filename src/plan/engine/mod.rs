@@ -11,7 +11,6 @@ mod simulated;
 mod values;
 mod words;
 
-pub(super) use defaults::{SglangTier, Version};
 pub use values::{Difference, SettingError};
 pub use words::{Part, Setting};
 

@@ -36,6 +36,8 @@ fn summary(ttft_ms: f64, saturated: bool) -> Arc<Summary> {
         saturated,
         busiest_link: None,
         kv_peak: Vec::new(),
+        breakdown: Vec::new(),
+        limits: Vec::new(),
         provenance: Provenance {
             fidelity: "Roofline",
             engines: vec!["vLLM 0.11.0".to_owned()],
