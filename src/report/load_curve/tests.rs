@@ -13,6 +13,7 @@ fn summary(ttft_ms: f64, saturated: bool) -> Arc<Summary> {
     };
     Arc::new(Summary {
         hidden: None,
+        reuse: None,
         requests: Counts {
             arrived: 100,
             completed: 100,
