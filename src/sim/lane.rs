@@ -165,6 +165,11 @@ impl Lane {
             .collect()
     }
 
+    /// Requests not admitted yet.
+    pub(super) fn waiting(&self) -> u32 {
+        u32::try_from(self.waiting.len() + self.arriving.len()).unwrap_or(u32::MAX)
+    }
+
     /// A new request to prefill.
     pub(super) fn enqueue(&mut self, requests: &mut Arena, id: ReqId, now: Nanos) {
         requests[id].queued = now;
@@ -192,10 +197,8 @@ impl Lane {
         self.now = now;
         self.visible = seen;
         let pass = self.build(requests, index, batch);
-        // All gave way, or nobody was seen: the next pass admits again, as the engine's next call
-        // would.
-        if batch.is_empty() && (pass == Pass::Preempted || seen != Nanos::MAX) {
-            self.visible = Nanos::MAX;
+        // All gave way: the next pass admits again, as the engine's next call would.
+        if batch.is_empty() && pass == Pass::Preempted {
             self.build(requests, index, batch);
         }
         let cohort = &mut self.cohorts[index];

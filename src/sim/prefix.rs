@@ -83,7 +83,7 @@ pub(super) struct Inserted {
 
 /// What [`PrefixCache::load`] found in the tiers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Load {
+pub(super) struct Loaded {
     /// Length of the prefix once it is there.
     pub(super) tokens: u32,
     /// What comes, and what HBM must have room for.
@@ -227,6 +227,10 @@ impl PrefixCache {
             self.evictable += bytes;
             slot = self.tree[slot].parent;
             self.tree[slot].held_children -= 1;
+        }
+        // Without pages: another text parted it from those its request found.
+        if !self.has_pages(node.slot) {
+            self.prune(node.slot);
         }
     }
 
@@ -404,7 +408,7 @@ impl PrefixCache {
 
     /// Reads from the tiers what of a text follows its place in HBM, up to `limit` tokens. The
     /// request [inserts](Self::insert) it when it is there; the tiers keep their copy.
-    pub(super) fn load(&mut self, text: &[Segment], limit: u32, now: Nanos) -> Load {
+    pub(super) fn load(&mut self, text: &[Segment], limit: u32, now: Nanos) -> Loaded {
         let mut visited = std::mem::take(&mut self.tiers.visited);
         self.walk(text, limit, |slot, pages| visited.push((slot, pages)));
         let mut tokens = 0;
@@ -414,7 +418,7 @@ impl PrefixCache {
         }
         self.tiers.visited = visited;
         let (bytes, done) = self.tiers.start_reads(now);
-        Load {
+        Loaded {
             tokens,
             bytes,
             done,

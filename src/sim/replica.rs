@@ -5,10 +5,11 @@
 //! takes one at a time.
 
 use super::lane::{Batch, Lane, Settings};
+use super::ledger::{Ledger, Phase};
 use super::pricer::Pricer;
 use super::queue::Nanos;
 use super::request::Arena;
-use crate::cost::{Class, LaneShape, Origin, Reach};
+use crate::cost::{LaneShape, Reach};
 use crate::plan::PlannedPool;
 use std::rc::Rc;
 
@@ -25,12 +26,10 @@ pub(super) struct ReplicaState {
     next_cohort: usize,
     /// When each stage is free.
     stage_free: Vec<Nanos>,
-    /// Device time by class, ps; 64 bits would be full after 213 days.
-    pub(super) by_class: [u128; Class::COUNT],
-    /// Picoseconds by where their price comes from.
-    pub(super) by_origin: [u128; Origin::COUNT],
-    /// Picoseconds it may have been less, and more.
-    pub(super) off: [u128; 2],
+    /// What its steps add up to.
+    pub(super) ledger: Ledger,
+    /// When the latest step entered and left each stage.
+    pub(super) spans: Vec<(Nanos, Nanos)>,
     /// Whether the host puts a batch together while the one before runs.
     overlap: bool,
     /// When the latest step was started, and when one ended last.
@@ -41,8 +40,6 @@ pub(super) struct ReplicaState {
     pub(super) log: Vec<(Nanos, Vec<(u64, u32)>)>,
     pub(super) steps: u64,
     pub(super) request_steps: u64,
-    /// First stage's busy time.
-    pub(super) busy: Nanos,
 }
 
 /// A launched step: which cohort, when it ends, when the first stage takes another.
@@ -50,6 +47,19 @@ pub(super) struct Launched {
     pub(super) cohort: u32,
     pub(super) end: Nanos,
     pub(super) stage_free: Option<Nanos>,
+}
+
+/// What a replica's lanes hold and have before them.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Levels {
+    /// Requests admitted, transfers on the way included.
+    pub(super) running: u64,
+    /// Requests not admitted yet.
+    pub(super) waiting: u64,
+    /// Bytes of KV memory requests hold; what is kept for reuse only is left out.
+    pub(super) held: u64,
+    /// All bytes of it.
+    pub(super) capacity: u64,
 }
 
 impl ReplicaState {
@@ -96,12 +106,10 @@ impl ReplicaState {
             last_end: None,
             #[cfg(test)]
             log: Vec::new(),
-            by_class: [0; Class::COUNT],
-            by_origin: [0; Origin::COUNT],
-            off: [0; 2],
+            ledger: Ledger::new(stages),
+            spans: vec![(0, 0); stages],
             steps: 0,
             request_steps: 0,
-            busy: 0,
         }
     }
 
@@ -109,6 +117,7 @@ impl ReplicaState {
     pub(super) fn landed(&mut self, cohort: usize, now: Nanos) {
         self.in_flight[cohort] = false;
         self.last_end = Some(now);
+        self.ledger.landed(now);
     }
 
     /// When the host puts together a batch that starts now: with overlap, when the step that has just
@@ -119,6 +128,19 @@ impl ReplicaState {
         } else {
             Nanos::MAX
         }
+    }
+
+    /// What its lanes hold and have before them.
+    pub(super) fn levels(&self) -> Levels {
+        let mut levels = Levels::default();
+        for lane in &self.lanes {
+            let memory = lane.memory();
+            levels.running += u64::from(lane.running());
+            levels.waiting += u64::from(lane.waiting());
+            levels.held += memory.capacity - memory.available();
+            levels.capacity += memory.capacity;
+        }
+        levels
     }
 
     /// Starts a step if the first stage is free and some cohort has work.
@@ -138,11 +160,9 @@ impl ReplicaState {
             if self.in_flight[cohort] || !self.lanes.iter().any(|lane| lane.has_work(cohort)) {
                 continue;
             }
-            let batches = &mut self.batches[cohort];
-            let mut any = false;
-            for (lane, batch) in self.lanes.iter_mut().zip(batches.iter_mut()) {
-                any |= lane.schedule(requests, cohort, batch, (now, seen));
-            }
+            // Nothing to do for those who had come in time: the host puts a batch together now.
+            let any = self.schedule(requests, cohort, now, seen)
+                || seen != Nanos::MAX && self.schedule(requests, cohort, now, Nanos::MAX);
             if !any {
                 continue;
             }
@@ -153,6 +173,15 @@ impl ReplicaState {
             return Some(self.start(pricer, cohort, now));
         }
         None
+    }
+
+    /// Builds the next step of all lanes from those who had come by `seen`. Whether there is one.
+    fn schedule(&mut self, requests: &mut Arena, cohort: usize, now: Nanos, seen: Nanos) -> bool {
+        let mut any = false;
+        for (lane, batch) in self.lanes.iter_mut().zip(&mut self.batches[cohort]) {
+            any |= lane.schedule(requests, cohort, batch, (now, seen));
+        }
+        any
     }
 
     /// Writes down who is in a step, for tests that know the schedule by hand.
@@ -182,36 +211,23 @@ impl ReplicaState {
         for batch in batches {
             running += u64::from(batch.decodes) + batch.chunks.len() as u64;
         }
+        let phase = Phase::of(batches);
         let mut at = now;
-        let mut first_end = now;
         for stage in 0..self.stage_free.len() {
             let price = pricer.stage(stage, lanes);
-            // What the device does not hide of the host is given by the design.
-            let exposed = price.exposed(self.overlap);
-            self.by_class[Class::Host as usize] += u128::from(exposed);
-            self.by_origin[Origin::Given as usize] += u128::from(exposed);
-            let sums = self
-                .by_class
-                .iter_mut()
-                .chain(&mut self.by_origin)
-                .chain(&mut self.off);
-            let parts = price
-                .by_class
-                .iter()
-                .chain(&price.by_origin)
-                .chain(&price.off);
-            for (sum, part) in sums.zip(parts) {
-                *sum += u128::from(*part);
-            }
             // A step takes at least a nanosecond, so that time goes on.
             let took = price.took(self.overlap).div_ceil(1000).max(1);
-            at = at.max(self.stage_free[stage]).saturating_add(took);
+            let exposed = price.exposed(self.overlap);
+            self.ledger.stage(phase, stage, &price, exposed, took);
+            let enters = at.max(self.stage_free[stage]);
+            at = enters.saturating_add(took);
             self.stage_free[stage] = at;
-            if stage == 0 {
-                first_end = at;
-                self.busy = self.busy.saturating_add(took);
-            }
+            self.spans[stage] = (enters, at);
         }
+        let first_end = self.stage_free[0];
+        let (levels, batches) = (self.levels(), &self.batches[cohort]);
+        self.ledger
+            .step(phase, levels, batches, now, first_end - now);
         self.in_flight[cohort] = true;
         self.steps += 1;
         self.request_steps += running;

@@ -1,9 +1,9 @@
 //! Small trees, every number explained; then any sequence against a naive pool of pages.
 
-//mod reference;
+mod reference;
 mod small;
 mod tiered;
-//mod traces;
+mod traces;
 
 use super::*;
 
@@ -33,6 +33,13 @@ impl PrefixCache {
     /// Evicts down to so many bytes.
     pub(super) fn shrink_to(&mut self, bytes: u64) {
         self.evict(self.cached_bytes().saturating_sub(bytes));
+    }
+
+    /// What must hold of the sums, fast.
+    pub(super) fn check_sums(&self) {
+        let bytes = self.tree.slots().map(|slot| self.bytes(slot));
+        assert_eq!(self.cached_bytes(), bytes.sum::<u64>());
+        self.tiers.check(&self.tree, &self.size);
     }
 
     /// What must hold at any time: sums are sums over nodes, holds are counts of what holds, and a
@@ -67,7 +74,7 @@ impl PrefixCache {
             for child in children {
                 let before = order.iter().position(|s| *s == child);
                 assert!(
-                    before.is_none() || before < position,
+                    before.is_none() || position.is_none() || before < position,
                     "a child outlives its parent"
                 );
             }

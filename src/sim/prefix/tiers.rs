@@ -159,11 +159,12 @@ impl Tiers {
     }
 
     fn put_in(&mut self, index: usize, tree: &Tree, size: &Size, slot: u32, new: Stretch) {
-        let Some(level) = self.levels.get_mut(index) else {
+        let (above, rest) = self.levels.split_at_mut(index);
+        let Some(level) = rest.first_mut() else {
             return;
         };
         let old = level.stretch(slot);
-        let stretch = if old.is_empty() {
+        let mut stretch = if old.is_empty() {
             new
         } else {
             level.order.remove(slot);
@@ -174,10 +175,16 @@ impl Tiers {
             }
         };
         let bytes = size.between(stretch.low, stretch.high) - size.between(old.low, old.high);
-        level.set(slot, stretch);
-        level.order.push_last(slot);
         level.used += bytes;
         level.written += bytes;
+        if level.used > level.capacity {
+            // The node is young now, what of it is higher up as well is not: it goes first.
+            let low = reach(above, slot, tree[slot].cached).max(stretch.low);
+            level.used -= size.between(stretch.low, low);
+            stretch.low = low;
+        }
+        level.set(slot, stretch);
+        level.order.push_last(slot);
         self.shrink(index, tree, size);
     }
 
