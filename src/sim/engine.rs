@@ -8,6 +8,7 @@ mod turns;
 use super::lane::Ended;
 use super::metrics::Metrics;
 use super::network::Network;
+use super::pricer::Pricer;
 use super::queue::{Event, EventQueue, Nanos};
 use super::replica::ReplicaState;
 use super::request::{Arena, ReqId};
@@ -95,6 +96,38 @@ pub fn run(scenario: &Scenario, control: Control<'_>) -> Result<Summary, SimErro
     Ok(engine.summary(scenario))
 }
 
+/// A run whose steps cost what a rule says, and what is known of it in full: for tests that compare
+/// schedules step by step.
+#[cfg(test)]
+pub(super) struct Watched {
+    pub(super) summary: Summary,
+    /// By replica: start of every step, and who is in it (name and tokens).
+    pub(super) steps: Vec<Vec<(Nanos, Vec<(u64, u32)>)>>,
+    pub(super) records: Vec<super::metrics::Record>,
+}
+
+/// Runs a scenario at given prices; `rotate`: requests go round the replicas in turn.
+#[cfg(test)]
+pub(super) fn watch(
+    scenario: &Scenario,
+    rule: fn(&[crate::cost::LaneShape<'_>]) -> u64,
+    rotate: bool,
+) -> Watched {
+    let cancel = AtomicBool::new(false);
+    let mut engine = Engine::new(scenario).unwrap();
+    for pricer in engine.pricers.iter_mut().flatten() {
+        *pricer = Pricer::Given(rule);
+    }
+    engine.rotate = rotate;
+    engine.go(Control { cancel: &cancel }).unwrap();
+    engine.check().unwrap();
+    Watched {
+        summary: engine.summary(scenario),
+        steps: engine.replicas.into_iter().map(|own| own.log).collect(),
+        records: engine.metrics.records,
+    }
+}
+
 /// What happens to prefilled requests of a replica.
 #[derive(Clone)]
 enum After {
@@ -114,7 +147,7 @@ struct Engine<'a> {
     replicas: Vec<ReplicaState>,
     after: Vec<After>,
     /// One price list per pool.
-    pricers: Vec<Option<StepPricer>>,
+    pricers: Vec<Option<Pricer>>,
     /// Lanes new requests may go to, and where the last one went.
     entries: Vec<(u32, u32)>,
     last_entry: usize,
@@ -137,6 +170,8 @@ struct Engine<'a> {
     events: u64,
     work: Work,
     tokens_asked: u64,
+    /// Whether requests go round the entry lanes in turn.
+    rotate: bool,
 }
 
 /// The way of KV from one lane to another.
@@ -168,6 +203,8 @@ impl<'a> Engine<'a> {
         )?;
         let reaches = reaches(&plan.model);
         let transfer = scenario.fidelity.transfer();
+        let longest = u32::try_from(source.longest()).unwrap_or(u32::MAX / 4);
+        let seed = scenario.workload.seed;
         let mut replicas: Vec<ReplicaState> = Vec::new();
         let mut lanes_of: Vec<Vec<(u32, u32)>> = Vec::new();
         for service in &plan.services {
@@ -175,7 +212,13 @@ impl<'a> Engine<'a> {
             let mut lanes = Vec::new();
             for index in 0..pool.replicas.len() {
                 let id = u32::try_from(replicas.len()).unwrap_or(u32::MAX);
-                replicas.push(ReplicaState::new(service.pool, index, pool, &reaches));
+                replicas.push(ReplicaState::new(
+                    service.pool,
+                    index,
+                    pool,
+                    &reaches,
+                    (longest, seed),
+                ));
                 lanes.extend((0..pool.layout.dp).map(|lane| (id, lane)));
             }
             lanes_of.push(lanes);
@@ -206,12 +249,12 @@ impl<'a> Engine<'a> {
         let pricers = (0..plan.pools.len())
             .map(|pool| {
                 plan.services.iter().any(|s| s.pool == pool).then(|| {
-                    StepPricer::new(
+                    Pricer::Plan(Box::new(StepPricer::new(
                         &plan.topology,
                         &plan.model,
                         &plan.pools[pool],
                         &scenario.fidelity,
-                    )
+                    )))
                 })
             })
             .collect();
@@ -245,6 +288,7 @@ impl<'a> Engine<'a> {
             events: 0,
             work: Work::default(),
             tokens_asked: 0,
+            rotate: false,
         }
         .primed(burst))
     }
@@ -299,6 +343,7 @@ impl<'a> Engine<'a> {
                         self.flows_end();
                     }
                 }
+                Event::Loaded { slot } => self.loaded(ReqId(slot)),
                 Event::Landed { slot } => self.landed(ReqId(slot)),
             }
         }

@@ -11,8 +11,11 @@
 mod engine;
 mod histogram;
 mod lane;
+mod ledger;
 mod metrics;
 mod network;
+mod prefix;
+mod pricer;
 mod queue;
 mod replica;
 mod request;

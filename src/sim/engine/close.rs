@@ -29,11 +29,12 @@ impl Engine<'_> {
         }
         for replica in &self.replicas {
             for lane in &replica.lanes {
-                if lane.free() != lane.capacity() || lane.running() != 0 || lane.outstanding != 0 {
+                let memory = lane.memory();
+                if !memory.is_idle() || lane.running() != 0 || lane.outstanding != 0 {
                     return broken(format!(
                         "{} of {} KV bytes free, {} requests running",
-                        lane.free(),
-                        lane.capacity(),
+                        memory.available(),
+                        memory.capacity,
                         lane.running()
                     ));
                 }
@@ -77,12 +78,10 @@ impl Engine<'_> {
             work.steps += replica.steps;
             work.request_steps += replica.request_steps;
             work.preemptions += replica.lanes.iter().map(|l| l.preemptions).sum::<u64>();
+            let ledger = &replica.ledger;
+            let own = ledger.by_class();
             let sums = by_class.iter_mut().chain(&mut by_origin).chain(&mut off);
-            let parts = replica
-                .by_class
-                .iter()
-                .chain(&replica.by_origin)
-                .chain(&replica.off);
+            let parts = own.iter().chain(&ledger.by_origin).chain(&ledger.off);
             for (sum, part) in sums.zip(parts) {
                 *sum += part;
             }
@@ -110,7 +109,8 @@ impl Engine<'_> {
                     .iter()
                     .filter(|replica| replica.pool == index)
                     .flat_map(|replica| &replica.lanes)
-                    .map(|lane| lane.peak as f64 / lane.capacity().max(1) as f64)
+                    .map(|lane| lane.memory())
+                    .map(|memory| memory.peak as f64 / memory.capacity.max(1) as f64)
                     .fold(0.0, f64::max);
                 (pool.name.clone(), peak)
             })

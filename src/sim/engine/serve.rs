@@ -54,6 +54,9 @@ impl Engine<'_> {
         let chosen = (1..=count)
             .map(|offset| (self.last_entry + offset) % count)
             .min_by_key(|index| {
+                if self.rotate {
+                    return 0;
+                }
                 let (replica, lane) = self.entries[*index];
                 self.replicas[replica as usize].lanes[lane as usize].outstanding
             })
@@ -69,7 +72,7 @@ impl Engine<'_> {
         self.last_entry = chosen;
         self.tokens_asked += u64::from(request.output);
         home.outstanding += 1;
-        home.enqueue(id);
+        home.enqueue(&mut self.requests, id, self.now);
         self.requests[id].home = (replica, lane);
         self.launch(replica);
         true
@@ -81,7 +84,14 @@ impl Engine<'_> {
         let Some(pricer) = &mut self.pricers[state.pool] else {
             return;
         };
-        if let Some(launched) = state.launch(&mut self.requests, pricer, self.now) {
+        let launched = state.launch(&mut self.requests, pricer, self.now);
+        for lane in &mut state.lanes {
+            for (id, done) in lane.take_loads() {
+                let at = done.max(self.now);
+                self.queue.push(at, Event::Loaded { slot: id.0 });
+            }
+        }
+        if let Some(launched) = launched {
             self.queue.push(
                 launched.end,
                 Event::StepEnd {
@@ -93,6 +103,13 @@ impl Engine<'_> {
                 self.queue.push(at, Event::StageFree { replica });
             }
         }
+    }
+
+    /// What lay below HBM of a prompt is there: it may go on.
+    pub(super) fn loaded(&mut self, id: ReqId) {
+        let (replica, lane) = self.requests[id].home;
+        self.replicas[replica as usize].lanes[lane as usize].loaded(&mut self.requests, id);
+        self.launch(replica);
     }
 
     pub(super) fn step_end(&mut self, replica: u32, cohort: usize) {
@@ -126,7 +143,7 @@ impl Engine<'_> {
         self.ended = ended;
         // Only now: a completion may send a request, and its launch must not take this cohort while
         // other lanes' batches are still to be read.
-        self.replicas[replica as usize].landed(cohort);
+        self.replicas[replica as usize].landed(cohort, self.now);
         self.admit_arrivals(replica);
         self.launch(replica);
     }
@@ -135,9 +152,13 @@ impl Engine<'_> {
     fn deliver(&mut self, ended: &Ended) {
         self.metrics
             .tokens(ended.steady, self.now - ended.since.min(self.now));
-        for id in &ended.newcomers {
-            let gap = self.now - self.requests[*id].last_token;
+        for (id, tokens) in &ended.apart {
+            let request = &mut self.requests[*id];
+            let gap = self.now - request.last_token;
+            request.last_token = self.now;
             self.metrics.tokens(1, gap);
+            // Those accepted with it come at once.
+            self.metrics.tokens(tokens - 1, 0);
         }
     }
 
@@ -218,7 +239,7 @@ impl Engine<'_> {
         home.outstanding -= 1;
         let Some(target) = target else {
             // No decode pool can ever hold it: it ends here, refused.
-            home.release(self.requests[id].base);
+            home.release(&mut self.requests, id);
             self.tokens_asked -= u64::from(self.requests[id].output);
             let delivered = self.requests[id].first_token.is_some();
             self.tokens_asked += u64::from(delivered);
@@ -341,8 +362,7 @@ impl Engine<'_> {
             self.first_token(id);
         }
         let (source, lane) = transfer.from;
-        let base = self.requests[id].base;
-        self.replicas[source as usize].lanes[lane as usize].release(base);
+        self.replicas[source as usize].lanes[lane as usize].release(&mut self.requests, id);
         let (replica, lane) = self.requests[id].home;
         self.replicas[replica as usize].lanes[lane as usize]
             .join_from_transfer(&mut self.requests, id);

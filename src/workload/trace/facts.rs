@@ -77,7 +77,7 @@ impl Trace {
     fn seen_before(&self) -> Option<f64> {
         let mut seen = HashSet::new();
         let (mut hits, mut all) = (0_u64, 0_u64);
-        for row in 0..self.spots.len() {
+        for row in 0..self.extras.spots.len() {
             let mut same = true;
             for segment in self.text(row) {
                 all += 1;
