@@ -64,6 +64,8 @@ pub struct Extras {
     texts: Vec<Segment>,
     /// Who follows whom.
     pub(super) links: Links,
+    /// The facts, in words.
+    about: String,
 }
 
 /// Where a row's text is in the list of all.
@@ -83,6 +85,12 @@ pub(super) struct Links {
 }
 
 impl Trace {
+    /// What it is like, in words: requests, pace, blocks met again.
+    #[must_use]
+    pub fn about(&self) -> &str {
+        &self.extras.about
+    }
+
     /// What a row's prompt is made of, as far as the trace says it.
     pub(super) fn text(&self, row: usize) -> &[Segment] {
         let spot = self.extras.spots.get(row).copied().unwrap_or_default();

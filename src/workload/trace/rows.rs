@@ -250,7 +250,7 @@ impl<'a> Rows<'a> {
             });
         }
         let links = self.links()?;
-        Ok(Trace {
+        let mut trace = Trace {
             requests: self.rows.iter().map(request).collect(),
             name: self.file.to_owned(),
             warnings,
@@ -259,8 +259,11 @@ impl<'a> Rows<'a> {
                 spots: column(!self.texts.is_empty(), &self.rows, |row| row.text),
                 texts: self.texts,
                 links,
+                about: String::new(),
             },
-        })
+        };
+        trace.extras.about = trace.facts().to_string();
+        Ok(trace)
     }
 
     /// Leaves only the rows inside a window, and counts time from its start.
