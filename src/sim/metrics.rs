@@ -51,7 +51,8 @@ pub(super) struct Metrics {
     open: Option<Mark>,
     middle: Option<Mark>,
     close: Option<Mark>,
-    /// Which request opens the window.
+    /// Requests of the run, and which one opens the window.
+    total: u64,
     opens_at: u64,
     /// Conversations of the run, how many have begun, and with which the window's second half
     /// begins.
@@ -94,6 +95,7 @@ impl Metrics {
     /// once.
     pub(super) fn new(requests: u64, starts: u64, burst: u64) -> Self {
         Self {
+            total: requests,
             opens_at: (requests / 5).max(burst),
             starts,
             middle_at: u64::MAX,
@@ -174,6 +176,11 @@ impl Metrics {
             + self.counts.completed
             + self.counts.failed
             + self.hidden_rounds
+    }
+
+    /// Requests of the run.
+    pub(super) const fn total(&self) -> u64 {
+        self.total
     }
 
     pub(super) const fn delivered(&self) -> u64 {

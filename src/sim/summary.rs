@@ -6,6 +6,8 @@
 //! (output − 1), undefined for one token. ITL: gaps between delivered tokens. Throughput per GPU:
 //! output tokens over the measured window per GPU of the whole design, idle ones too.
 
+use super::breakdown::PoolTime;
+use super::verdict::Limit;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 /// Mean and percentiles of one latency, seconds. Without samples there is no latency: the numbers
@@ -147,6 +149,10 @@ pub struct Summary {
     pub busiest_link: Option<(String, f64)>,
     /// Largest share of KV blocks in use per pool, 0 to 1.
     pub kv_peak: Vec<(String, f64)>,
+    /// Where each pool's device time went.
+    pub breakdown: Vec<PoolTime>,
+    /// What limits the run, the weightiest first.
+    pub limits: Vec<Limit>,
     /// Where the time came from.
     pub provenance: Provenance,
     /// What went on.

@@ -11,9 +11,11 @@ use proptest::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+mod engines;
 mod goldens;
 mod kinds;
 mod queueing;
+mod recording;
 mod schedules;
 mod turns;
 

@@ -4,16 +4,17 @@
 //! different thing in each. `words.rs` is the table of names, `defaults.rs` what each engine starts
 //! with, `values.rs` reads and writes a setting as text, `plan::memory` has the rules of memory.
 
+mod capture;
 mod defaults;
 mod runtime;
 mod simulated;
 mod values;
 mod words;
 
-pub(super) use defaults::{SglangTier, Version};
 pub use values::{Difference, SettingError};
 pub use words::{Part, Setting};
 
+pub use capture::{Captured, Padded};
 pub use runtime::{
     Caching, Draft, GraphMode, Graphs, Host, QueueOrder, Scheduler, Scheduling, Speculation, Tier,
     TierKind,

@@ -74,6 +74,7 @@ impl Engine<'_> {
         home.outstanding += 1;
         home.enqueue(&mut self.requests, id, self.now);
         self.requests[id].home = (replica, lane);
+        self.recorder.arrived(self.now, id, &self.requests[id]);
         self.launch(replica);
         true
     }
@@ -85,6 +86,8 @@ impl Engine<'_> {
             return;
         };
         let launched = state.launch(&mut self.requests, pricer, self.now);
+        let cohort = launched.as_ref().map(|launched| launched.cohort);
+        self.recorder.scheduled(self.now, replica, state, cohort);
         for lane in &mut state.lanes {
             for (id, done) in lane.take_loads() {
                 let at = done.max(self.now);
@@ -132,6 +135,7 @@ impl Engine<'_> {
                 &mut ended,
             );
             self.deliver(&ended);
+            self.recorder.produced(self.now, replica, &ended);
             let place = (replica, u32::try_from(lane).unwrap_or(0));
             for id in &ended.finished {
                 self.complete(*id, place);
@@ -186,6 +190,7 @@ impl Engine<'_> {
         match handoff {
             None => {
                 self.first_token(id);
+                self.recorder.decodes(now, id);
                 if done {
                     self.complete(id, place);
                 }
@@ -205,10 +210,12 @@ impl Engine<'_> {
         request.first_token = Some(self.now);
         request.last_token = self.now;
         self.metrics.first_token(hidden);
+        self.recorder.first_token(self.now, id);
     }
 
     fn complete(&mut self, id: ReqId, (replica, lane): (u32, u32)) {
         self.replicas[replica as usize].lanes[lane as usize].outstanding -= 1;
+        self.recorder.ended(self.now, id, true);
         self.answered(id);
     }
 
@@ -241,6 +248,7 @@ impl Engine<'_> {
             // No decode pool can ever hold it: it ends here, refused.
             home.release(&mut self.requests, id);
             self.tokens_asked -= u64::from(self.requests[id].output);
+            self.recorder.ended(self.now, id, false);
             let delivered = self.requests[id].first_token.is_some();
             self.tokens_asked += u64::from(delivered);
             self.lose(id, delivered && !self.is_hidden(id));
@@ -249,6 +257,8 @@ impl Engine<'_> {
             }
             return;
         };
+        let stages = self.replicas[source as usize].spans.len();
+        self.recorder.handed_off(self.now, id, (source, stages));
         self.transfers[slot] = Some(Transfer {
             from,
             first_token,
@@ -270,6 +280,8 @@ impl Engine<'_> {
                 self.start_transfer(id, (replica, u32::try_from(lane).unwrap_or(0)));
             }
         }
+        let state = &self.replicas[replica as usize];
+        self.recorder.scheduled(self.now, replica, state, None);
     }
 
     fn start_transfer(&mut self, id: ReqId, to: (u32, u32)) {
@@ -331,6 +343,7 @@ impl Engine<'_> {
     }
 
     fn watch_network(&mut self) {
+        self.recorder.flows(self.now, &self.network);
         if let Some(at) = self.network.next_end() {
             let generation = self.network.generation;
             self.queue
@@ -364,6 +377,7 @@ impl Engine<'_> {
         let (source, lane) = transfer.from;
         self.replicas[source as usize].lanes[lane as usize].release(&mut self.requests, id);
         let (replica, lane) = self.requests[id].home;
+        self.recorder.landed(self.now, id, replica);
         self.replicas[replica as usize].lanes[lane as usize]
             .join_from_transfer(&mut self.requests, id);
         self.launch(replica);
