@@ -367,10 +367,14 @@ fn parameters_at_the_edge() {
     };
     assert_eq!(check(&|_, _, _| ()), Ok(()));
     assert_eq!(check(&|s, _, _| s.think = seconds(0.0, 0.0)), Ok(()));
+    // Times below zero or without an end can't even be written.
+    for text in ["-5 s", "NaN s", "inf s"] {
+        assert!(text.parse::<Seconds>().is_err(), "{text}");
+    }
+    assert!(check(&|s, _, _| s.think = seconds(1e8, 1.0)).is_err());
     for value in [-5.0, f64::NAN, f64::INFINITY] {
-        assert!(check(&|s, _, _| s.think = seconds(value, 1.0)).is_err());
         assert!(check(&|s, _, _| s.think = seconds(1.0, value)).is_err());
-        assert!(check(&|_, h, _| h.wait = seconds(value, 1.0)).is_err());
+        assert!(check(&|_, h, _| h.wait = seconds(1.0, value)).is_err());
         let geometric = Count::Geometric {
             mean: value,
             max: 10,
