@@ -65,6 +65,7 @@ impl App {
             selection: &selection,
             theme,
             trace_note: self.trace_note(),
+            trace: self.trace_read(),
         };
         let progress = self.runner.progress();
         let shown = Shown::new(&inspected, &self.outcome, &self.calibrating, progress);
@@ -158,6 +159,13 @@ impl App {
             TraceState::Loading(_) => Some("Reading the trace…".to_owned()),
             TraceState::Failed(_, cause) => Some(cause.clone()),
             TraceState::None | TraceState::Loaded(..) => None,
+        }
+    }
+
+    fn trace_read(&self) -> Option<&crate::workload::Trace> {
+        match &self.trace {
+            TraceState::Loaded(_, trace) => Some(trace),
+            TraceState::None | TraceState::Loading(_) | TraceState::Failed(..) => None,
         }
     }
 

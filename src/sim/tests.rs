@@ -17,6 +17,7 @@ mod kinds;
 mod queueing;
 mod recording;
 mod schedules;
+mod turns;
 
 /// The worked example's design: 0 is 1P1D, 1 is co-located.
 fn design(index: usize) -> Design {

@@ -24,6 +24,7 @@ fn summary(ttft_ms: f64, saturated: bool) -> Arc<Summary> {
         tpot_s: Stats::default(),
         itl_s: stats(10.0),
         e2e_s: stats(1000.0),
+        hidden: None,
         requests_per_s: 4.0,
         output_tokens_per_s: 800.0,
         output_tokens_per_s_per_gpu: 100.0,

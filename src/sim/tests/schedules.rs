@@ -16,14 +16,16 @@ fn scenario(design: &Design, asked: &[Asked]) -> Scenario {
     let requests = asked
         .iter()
         .map(|(ms, input, output)| TraceRequest {
-            priority: 0,
             arrival_s: ms * 1e-3,
             input: *input,
             output: *output,
         })
         .collect();
-    let mut trace = Trace::default();
-    trace.requests = requests;
+    let trace = Trace {
+        requests,
+        name: "by hand".to_owned(),
+        ..Trace::default()
+    };
     Scenario {
         plan: plan_of(design, &Workload::fixed(2, 2, 1)),
         workload: Workload {
