@@ -4,7 +4,6 @@ mod fits;
 mod serving;
 
 use super::design::{Design, ModelRef};
-use super::engine::EngineKind;
 use super::finding::{Change, Finding, Place, Severity};
 use super::frozen::{Plan, PlannedPool, Replica};
 use super::legality::{self, Facts};
@@ -68,6 +67,7 @@ pub fn compile(design: &Design, catalog: &Catalog, models: &Models, demand: Dema
     let mut compiling = Compiling {
         design,
         model: &model,
+        models,
         demand,
         topology: &topology,
         findings,
@@ -163,6 +163,7 @@ fn resolve(model: &ModelRef, models: &Models) -> Result<Arc<Model>, String> {
 struct Compiling<'a> {
     design: &'a Design,
     model: &'a Model,
+    models: &'a Models,
     demand: Demand,
     topology: &'a Topology,
     findings: Vec<Finding>,
@@ -262,6 +263,8 @@ impl Compiling<'_> {
         legality::layout(self.model, pool, count, &mut self.findings);
         legality::engine(pool, self.demand.longest_context, &mut self.findings);
         legality::precision(pool, &gpu, &mut self.findings);
+        legality::loops(self.model, pool, &mut self.findings);
+        legality::speculation(self.model, self.models, pool, &mut self.findings);
         if self.errors() > before {
             return None;
         }
@@ -305,12 +308,14 @@ impl Compiling<'_> {
         let memory = budget(self.model, pool, &gpu, layout);
         self.memory.push((pool.id.clone(), memory.clone()));
         self.fits(pool, &gpu, layout, count, &memory);
+        let longest = self.demand.longest_context;
+        legality::reserved(pool, &memory, longest, &mut self.findings);
         Some(PlannedPool {
             id: pool.id.clone(),
             name: pool.name.clone(),
             role: pool.role,
             layout,
-            engine: pool.engine.clone(),
+            engine: legality::effective(self.model, pool),
             precision: pool.precision,
             stages: split_layers(self.model, layout.pp),
             replicas: placed.replicas,
@@ -337,16 +342,6 @@ impl Compiling<'_> {
                 )
                 .with_repair("Use CP 1", Change::Layout(pool.id.clone(), without)),
             );
-        }
-        if pool.engine.kind != EngineKind::Vllm {
-            self.findings.push(Finding::warning(
-                place(),
-                format!(
-                    "memory follows {} {}; scheduling follows vLLM's loop, the only one simulated so far",
-                    pool.engine.kind.name(),
-                    pool.engine.version
-                ),
-            ));
         }
     }
 

@@ -7,17 +7,21 @@ mod engines;
 mod experts;
 mod facts;
 mod ffn;
+mod loops;
 mod pipeline;
 mod repair;
 mod running;
 mod settings;
+mod speculation;
 #[cfg(test)]
 mod tests;
 
 pub(super) use facts::Facts;
+pub(super) use loops::{effective, loops, reserved};
 pub(super) use repair::legal_tps;
 pub(super) use running::not_run;
 pub(super) use settings::{engine, precision};
+pub(super) use speculation::speculation;
 
 use super::engine::EngineKind;
 use super::finding::{Change, Finding, Place, Repair};

@@ -6,11 +6,10 @@
 
 mod defaults;
 mod runtime;
-mod simulated;
 mod values;
 mod words;
 
-pub(super) use defaults::{SglangTier, Version};
+pub(super) use defaults::SglangTier;
 pub use values::{Difference, SettingError};
 pub use words::{Part, Setting};
 
