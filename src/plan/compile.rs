@@ -317,6 +317,7 @@ impl Compiling<'_> {
             layout,
             engine: legality::effective(self.model, pool),
             precision: pool.precision,
+            draft: None,
             stages: split_layers(self.model, layout.pp),
             replicas: placed.replicas,
             memory,

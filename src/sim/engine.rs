@@ -337,6 +337,7 @@ impl<'a> Engine<'a> {
                         self.flows_end();
                     }
                 }
+                Event::Loaded { slot } => self.loaded(ReqId(slot)),
                 Event::Landed { slot } => self.landed(ReqId(slot)),
             }
         }

@@ -31,7 +31,7 @@ pub(super) use ending::Ended;
 use super::queue::Nanos;
 use super::request::{Arena, NONE, ReqId};
 use crate::cost::Reach;
-use crate::plan::{Scheduler, Scheduling, SequenceKv, Speculation};
+use crate::plan::{Scheduler, Scheduling, SequenceKv, Speculation, Tier};
 use crate::sim::prefix::PrefixCache;
 use cohort::Cohort;
 use memory::Memory;
@@ -50,6 +50,8 @@ pub(super) struct Settings {
     pub(super) speculation: Option<Speculation>,
     /// Whether prompts that begin alike share what is cached.
     pub(super) reuse: bool,
+    /// Tiers of the cache below HBM.
+    pub(super) tiers: Vec<Tier>,
     /// Longest prompt and answer of the workload: what Orca reserves for each.
     pub(super) longest: u32,
     /// KV memory, bytes.
@@ -76,6 +78,10 @@ pub(super) struct Lane {
     admissions: u64,
     /// Requests that came after this are not seen yet: the host put the batch together earlier.
     visible: Nanos,
+    /// When the step being built starts.
+    now: Nanos,
+    /// Reads from lower tiers that have started: who waits, until when.
+    loads: Vec<(ReqId, Nanos)>,
     /// Share of its answer a request is expected still to need (SGLang).
     new_token_ratio: f64,
     /// Nobody more fits until someone leaves (SGLang's `batch_is_full`).
@@ -98,7 +104,7 @@ impl Lane {
         let cohort = || Cohort::new(&settings, reaches);
         let cache = settings
             .reuse
-            .then(|| PrefixCache::new(settings.block, Rc::clone(&settings.kv)));
+            .then(|| PrefixCache::new(settings.block, Rc::clone(&settings.kv), &settings.tiers));
         Self {
             memory: Memory::new(settings.capacity, Rc::clone(&settings.kv), cache),
             cohorts: (0..cohorts).map(|_| cohort()).collect(),
@@ -109,6 +115,8 @@ impl Lane {
             preemptions: 0,
             admissions: 0,
             visible: Nanos::MAX,
+            now: 0,
+            loads: Vec::new(),
             new_token_ratio: loops::first_ratio(&settings.scheduling),
             full: false,
             settings,
@@ -157,6 +165,11 @@ impl Lane {
             .collect()
     }
 
+    /// Requests not admitted yet.
+    pub(super) fn waiting(&self) -> u32 {
+        u32::try_from(self.waiting.len() + self.arriving.len()).unwrap_or(u32::MAX)
+    }
+
     /// A new request to prefill.
     pub(super) fn enqueue(&mut self, requests: &mut Arena, id: ReqId, now: Nanos) {
         requests[id].queued = now;
@@ -179,14 +192,13 @@ impl Lane {
         requests: &mut Arena,
         index: usize,
         batch: &mut Batch,
-        seen: Nanos,
+        (now, seen): (Nanos, Nanos),
     ) -> bool {
+        self.now = now;
         self.visible = seen;
         let pass = self.build(requests, index, batch);
-        // All gave way, or nobody was seen: the next pass admits again, as the engine's next call
-        // would.
-        if batch.is_empty() && (pass == Pass::Preempted || seen != Nanos::MAX) {
-            self.visible = Nanos::MAX;
+        // All gave way: the next pass admits again, as the engine's next call would.
+        if batch.is_empty() && pass == Pass::Preempted {
             self.build(requests, index, batch);
         }
         let cohort = &mut self.cohorts[index];
@@ -222,6 +234,9 @@ impl Lane {
             if due <= self.memory.available() {
                 self.memory.take(due);
                 break;
+            }
+            if self.reclaim(requests) {
+                continue;
             }
             let Some(victim) = self.victim(requests, index) else {
                 return Pass::Blocked;
@@ -285,13 +300,25 @@ impl Lane {
         } else {
             request.computed + tokens
         };
-        let need = self.memory.private(upto, request.shared);
-        if need.saturating_add(self.watermark()) > self.memory.available() {
+        let place = request.place;
+        // What was read from below it holds already.
+        let is_loaded = request.held > 0;
+        let own = self.memory.private(request.held, place.tokens);
+        let need = self.memory.private(upto, place.tokens) - if is_loaded { own } else { 0 };
+        let available = if is_loaded {
+            self.memory.available()
+        } else {
+            self.memory.available_beside(place.node)
+        };
+        if need.saturating_add(self.watermark()) > available {
             return false;
         }
         let promise = self.promise_for(requests, id);
         if promise > 0 && !self.memory.promise(promise) {
             return false;
+        }
+        if let (Some(cache), false) = (&mut self.memory.cache, is_loaded) {
+            cache.admit(place, request.base, 0);
         }
         self.memory.take(need);
         requests[id].held = upto;

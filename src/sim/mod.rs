@@ -11,6 +11,7 @@
 mod engine;
 mod histogram;
 mod lane;
+mod ledger;
 mod metrics;
 mod network;
 mod prefix;

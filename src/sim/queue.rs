@@ -30,6 +30,11 @@ pub(super) enum Event {
         /// Generation of the rates it was computed from.
         generation: u64,
     },
+    /// What is cached of a request's prompt below HBM has been read.
+    Loaded {
+        /// Its slot in the arena.
+        slot: u32,
+    },
     /// The last byte of a request's KV has arrived.
     Landed {
         /// Its slot in the arena.

@@ -5,10 +5,11 @@
 //! takes one at a time.
 
 use super::lane::{Batch, Lane, Settings};
+use super::ledger::{Ledger, Phase};
 use super::pricer::Pricer;
 use super::queue::Nanos;
 use super::request::Arena;
-use crate::cost::{Class, LaneShape, Origin, Reach};
+use crate::cost::{LaneShape, Reach};
 use crate::plan::PlannedPool;
 use std::rc::Rc;
 
@@ -25,12 +26,10 @@ pub(super) struct ReplicaState {
     next_cohort: usize,
     /// When each stage is free.
     stage_free: Vec<Nanos>,
-    /// Device time by class, ps; 64 bits would be full after 213 days.
-    pub(super) by_class: [u128; Class::COUNT],
-    /// Picoseconds by where their price comes from.
-    pub(super) by_origin: [u128; Origin::COUNT],
-    /// Picoseconds it may have been less, and more.
-    pub(super) off: [u128; 2],
+    /// What its steps add up to.
+    pub(super) ledger: Ledger,
+    /// When the latest step entered and left each stage.
+    pub(super) spans: Vec<(Nanos, Nanos)>,
     /// Whether the host puts a batch together while the one before runs.
     overlap: bool,
     /// When the latest step was started, and when one ended last.
@@ -41,8 +40,6 @@ pub(super) struct ReplicaState {
     pub(super) log: Vec<(Nanos, Vec<(u64, u32)>)>,
     pub(super) steps: u64,
     pub(super) request_steps: u64,
-    /// First stage's busy time.
-    pub(super) busy: Nanos,
 }
 
 /// A launched step: which cohort, when it ends, when the first stage takes another.
@@ -73,6 +70,7 @@ impl ReplicaState {
             speculation: engine.speculation.clone(),
             // A state is of one sequence's end: it can't be shared by the beginnings.
             reuse: engine.caching.prefix && pool.memory.sequence.state == 0,
+            tiers: engine.caching.tiers.clone(),
             longest,
             capacity: pool.memory.pool_bytes(),
             kv: Rc::new(pool.memory.sequence.clone()),
@@ -95,18 +93,17 @@ impl ReplicaState {
             last_end: None,
             #[cfg(test)]
             log: Vec::new(),
-            by_class: [0; Class::COUNT],
-            by_origin: [0; Origin::COUNT],
-            off: [0; 2],
+            ledger: Ledger::new(stages),
+            spans: vec![(0, 0); stages],
             steps: 0,
             request_steps: 0,
-            busy: 0,
         }
     }
 
     /// A cohort's step has left the last stage.
     pub(super) fn landed(&mut self, cohort: usize, now: Nanos) {
         self.in_flight[cohort] = false;
+        self.ledger.landed(now);
         self.last_end = Some(now);
     }
 
@@ -137,11 +134,9 @@ impl ReplicaState {
             if self.in_flight[cohort] || !self.lanes.iter().any(|lane| lane.has_work(cohort)) {
                 continue;
             }
-            let batches = &mut self.batches[cohort];
-            let mut any = false;
-            for (lane, batch) in self.lanes.iter_mut().zip(batches.iter_mut()) {
-                any |= lane.schedule(requests, cohort, batch, seen);
-            }
+            // Nothing to do for those who had come in time: the host puts a batch together now.
+            let any = self.schedule(requests, cohort, now, seen)
+                || seen != Nanos::MAX && self.schedule(requests, cohort, now, Nanos::MAX);
             if !any {
                 continue;
             }
@@ -152,6 +147,15 @@ impl ReplicaState {
             return Some(self.start(pricer, cohort, now));
         }
         None
+    }
+
+    /// Builds the next step of all lanes from those who had come by `seen`. Whether there is one.
+    fn schedule(&mut self, requests: &mut Arena, cohort: usize, now: Nanos, seen: Nanos) -> bool {
+        let mut any = false;
+        for (lane, batch) in self.lanes.iter_mut().zip(&mut self.batches[cohort]) {
+            any |= lane.schedule(requests, cohort, batch, (now, seen));
+        }
+        any
     }
 
     /// Writes down who is in a step, for tests that know the schedule by hand.
@@ -181,32 +185,22 @@ impl ReplicaState {
         for batch in batches {
             running += u64::from(batch.decodes) + batch.chunks.len() as u64;
         }
+        let phase = Phase::of(batches);
         let mut at = now;
-        let mut first_end = now;
         for stage in 0..self.stage_free.len() {
             let price = pricer.stage(stage, lanes);
-            let sums = self
-                .by_class
-                .iter_mut()
-                .chain(&mut self.by_origin)
-                .chain(&mut self.off);
-            let parts = price
-                .by_class
-                .iter()
-                .chain(&price.by_origin)
-                .chain(&price.off);
-            for (sum, part) in sums.zip(parts) {
-                *sum += u128::from(*part);
-            }
             // A step takes at least a nanosecond, so that time goes on.
-            let took = (price.total.div_ceil(1000)).max(1);
-            at = at.max(self.stage_free[stage]).saturating_add(took);
+            let took = price.took(self.overlap).div_ceil(1000).max(1);
+            let exposed = price.exposed(self.overlap);
+            self.ledger.stage(phase, stage, &price, exposed, took);
+            let enters = at.max(self.stage_free[stage]);
+            at = enters.saturating_add(took);
             self.stage_free[stage] = at;
-            if stage == 0 {
-                first_end = at;
-                self.busy = self.busy.saturating_add(took);
-            }
+            self.spans[stage] = (enters, at);
         }
+        let first_end = self.stage_free[0];
+        self.ledger
+            .step(phase, &self.lanes, batches, now, first_end - now);
         self.in_flight[cohort] = true;
         self.steps += 1;
         self.request_steps += running;

@@ -1,6 +1,6 @@
 //! A request's life, and the arena they live in.
 
-use super::prefix::NodeId;
+use super::prefix::Place;
 use super::queue::Nanos;
 use crate::workload::{Drawn, Segment, Turn};
 
@@ -37,9 +37,8 @@ pub(super) struct Request {
     pub(super) queued: Nanos,
     /// Tokens whose memory it holds or shares; while it decodes the cohort knows.
     pub(super) held: u32,
-    /// Of those, tokens that lie in the prefix cache, up to `node`.
-    pub(super) shared: u32,
-    pub(super) node: NodeId,
+    /// Of those, what lies in the prefix cache.
+    pub(super) place: Place,
     /// Whether it decodes (it prefills otherwise).
     pub(super) decoding: bool,
     /// When its first token was delivered.
@@ -89,8 +88,7 @@ impl Arena {
             admission: 0,
             queued: arrival,
             held: 0,
-            shared: 0,
-            node: NodeId::ROOT,
+            place: Place::ROOT,
             decoding: false,
             first_token: None,
             last_token: 0,

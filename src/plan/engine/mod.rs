@@ -4,6 +4,7 @@
 //! different thing in each. `words.rs` is the table of names, `defaults.rs` what each engine starts
 //! with, `values.rs` reads and writes a setting as text, `plan::memory` has the rules of memory.
 
+mod capture;
 mod defaults;
 mod runtime;
 mod values;
@@ -13,6 +14,7 @@ pub(super) use defaults::SglangTier;
 pub use values::{Difference, SettingError};
 pub use words::{Part, Setting};
 
+pub use capture::{Captured, Padded};
 pub use runtime::{
     Caching, Draft, GraphMode, Graphs, Host, QueueOrder, Scheduler, Scheduling, Speculation, Tier,
     TierKind,

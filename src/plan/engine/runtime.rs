@@ -189,7 +189,8 @@ impl GraphMode {
 pub struct Graphs {
     /// Which batches.
     pub mode: GraphMode,
-    /// Largest captured size, tokens; the sizes below it are the engine's.
+    /// Largest captured size: tokens in vLLM, sequences in the others (`cuda_graph_max_bs`,
+    /// `cuda_graph_config.max_batch_size`); the sizes below it are the engine's.
     pub max_size: u32,
 }
 

@@ -78,12 +78,10 @@ impl Engine<'_> {
             work.steps += replica.steps;
             work.request_steps += replica.request_steps;
             work.preemptions += replica.lanes.iter().map(|l| l.preemptions).sum::<u64>();
+            let ledger = &replica.ledger;
+            let own = ledger.by_class();
             let sums = by_class.iter_mut().chain(&mut by_origin).chain(&mut off);
-            let parts = replica
-                .by_class
-                .iter()
-                .chain(&replica.by_origin)
-                .chain(&replica.off);
+            let parts = own.iter().chain(&ledger.by_origin).chain(&ledger.off);
             for (sum, part) in sums.zip(parts) {
                 *sum += part;
             }

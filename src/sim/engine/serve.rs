@@ -83,7 +83,14 @@ impl Engine<'_> {
         let Some(pricer) = &mut self.pricers[state.pool] else {
             return;
         };
-        if let Some(launched) = state.launch(&mut self.requests, pricer, self.now) {
+        let launched = state.launch(&mut self.requests, pricer, self.now);
+        for lane in &mut state.lanes {
+            for (id, done) in lane.take_loads() {
+                let at = done.max(self.now);
+                self.queue.push(at, Event::Loaded { slot: id.0 });
+            }
+        }
+        if let Some(launched) = launched {
             self.queue.push(
                 launched.end,
                 Event::StepEnd {
@@ -95,6 +102,13 @@ impl Engine<'_> {
                 self.queue.push(at, Event::StageFree { replica });
             }
         }
+    }
+
+    /// What lay below HBM of a prompt is there: it may go on.
+    pub(super) fn loaded(&mut self, id: ReqId) {
+        let (replica, lane) = self.requests[id].home;
+        self.replicas[replica as usize].lanes[lane as usize].loaded(&mut self.requests, id);
+        self.launch(replica);
     }
 
     pub(super) fn step_end(&mut self, replica: u32, cohort: usize) {

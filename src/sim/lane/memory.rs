@@ -10,7 +10,7 @@
 //! promises together never exceed the capacity.
 
 use crate::plan::SequenceKv;
-use crate::sim::prefix::PrefixCache;
+use crate::sim::prefix::{NodeId, PrefixCache};
 use std::rc::Rc;
 
 /// KV memory of one scheduler.
@@ -63,6 +63,12 @@ impl Memory {
     /// Bytes nobody holds.
     pub(in crate::sim) fn available(&self) -> u64 {
         self.free + self.cache.as_ref().map_or(0, PrefixCache::evictable)
+    }
+
+    /// Bytes nobody holds, if a node of the cache is used too.
+    pub(super) fn available_beside(&self, node: NodeId) -> u64 {
+        let cache = self.cache.as_ref();
+        self.free + cache.map_or(0, |own| own.evictable_beside(node))
     }
 
     /// Takes bytes that are [`Self::available`]; what is cached gives way as needed.

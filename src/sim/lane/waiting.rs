@@ -63,6 +63,14 @@ impl Waiting {
         }
     }
 
+    /// The first that is so.
+    pub(super) fn find(&self, mut is_so: impl FnMut(ReqId) -> bool) -> Option<ReqId> {
+        match self {
+            Self::Arrival(queue) => queue.iter().copied().find(|id| is_so(*id)),
+            Self::Priority(queue) => queue.iter().map(|key| key.2).find(|id| is_so(*id)),
+        }
+    }
+
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Arrival(queue) => queue.len(),

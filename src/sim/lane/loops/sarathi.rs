@@ -35,7 +35,9 @@ impl Lane {
             {
                 break;
             }
-            self.find_hit(requests, id);
+            if self.find_hit(requests, id) > 0 && self.start_load(requests, id) {
+                continue;
+            }
             let rest = requests[id].base - requests[id].computed;
             let tokens = rest.min(budget);
             if tokens < rest && !self.settings.chunked

@@ -89,7 +89,9 @@ impl Lane {
             if room.chunk == 0 || room.input == 0 || !self.is_visible(requests, id) {
                 break;
             }
-            self.find_hit(requests, id);
+            if self.find_hit(requests, id) > 0 && self.start_load(requests, id) {
+                continue;
+            }
             if !self.admit_prompt(requests, index, id, batch, &mut room) {
                 self.forget_hit(requests, id);
                 break;
@@ -139,6 +141,9 @@ impl Lane {
         let tokens = rest.min(room.chunk);
         let upto = request.computed + tokens;
         let need = self.memory.bytes(upto) - self.memory.bytes(request.held);
+        if tokens > 0 && need > self.memory.available() && self.reclaim(requests) {
+            return self.continue_prompt(requests, id, batch, room);
+        }
         if tokens == 0 || need > self.memory.available() {
             // It holds what it has until decodes free more.
             room.chunk = 0;
@@ -214,6 +219,9 @@ impl Lane {
             if due <= self.memory.available() {
                 self.memory.take(due);
                 break;
+            }
+            if self.reclaim(requests) {
+                continue;
             }
             if self.cohorts[index].decodes > 1 {
                 let cohort = &self.cohorts[index];

@@ -42,7 +42,9 @@ impl Lane {
             if self.running >= self.settings.max_seqs || !self.is_visible(requests, id) {
                 break;
             }
-            self.find_hit(requests, id);
+            if self.find_hit(requests, id) > 0 && self.start_load(requests, id) {
+                continue;
+            }
             let rest = requests[id].base - requests[id].computed;
             if !self.admit(requests, index, batch, id, rest, true) {
                 self.forget_hit(requests, id);

@@ -69,6 +69,9 @@ impl Lane {
             let upto = request.computed + tokens;
             let need = self.memory.bytes(upto) - self.memory.bytes(request.held);
             if need > self.memory.available() {
+                if self.reclaim(requests) {
+                    continue;
+                }
                 let Some(victim) = self.victim(requests, index) else {
                     return Pass::Blocked;
                 };
@@ -109,7 +112,9 @@ impl Lane {
             {
                 break;
             }
-            self.find_hit(requests, id);
+            if self.find_hit(requests, id) > 0 && self.start_load(requests, id) {
+                continue;
+            }
             let rest = requests[id].base - requests[id].computed;
             let tokens = self.share_of_prompt(rest, budget);
             let is_cut = tokens < rest;
