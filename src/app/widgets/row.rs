@@ -91,6 +91,26 @@ impl<'a> Rows<'a> {
         .inner
     }
 
+    /// A label, and below it what `add` draws over the whole width: for long names of long values.
+    pub fn stacked<R>(
+        &self,
+        ui: &mut Ui,
+        words: &str,
+        help: &str,
+        add: impl FnOnce(&mut Ui) -> (R, Response),
+    ) -> R {
+        let wide = Self {
+            theme: self.theme,
+            label_width: ui.available_width(),
+            marked: self.marked,
+        };
+        ui.spacing_mut().item_spacing.y = 2.0;
+        let label = wide.label(ui, words, 17.0).on_hover_text(help);
+        let (result, response) = add(ui);
+        response.labelled_by(label.id);
+        result
+    }
+
     /// A label and a fact that can't be edited.
     pub fn fact(&self, ui: &mut Ui, words: &str, value: impl Into<String>) {
         ui.scope(|ui| {

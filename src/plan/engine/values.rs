@@ -246,7 +246,9 @@ const fn first_token(own: FirstToken) -> &'static str {
 }
 
 fn known(kind: EngineKind) -> String {
-    let words: Vec<&str> = Setting::all().map(|setting| kind.word(setting)).collect();
+    let words: Vec<String> = Setting::all()
+        .map(|setting| kind.word(setting).replace(' ', "_"))
+        .collect();
     words.join(", ")
 }
 

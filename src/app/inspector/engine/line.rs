@@ -8,6 +8,9 @@ use crate::units::Seconds;
 use eframe::egui::{Response, Ui};
 use std::ops::RangeInclusive;
 
+/// Letters of a label that fits the narrow column.
+const SHORT: usize = 14;
+
 /// Draws rows of a pool's engine.
 pub(super) struct Line<'a> {
     pub(super) view: &'a Inspected<'a>,
@@ -68,9 +71,25 @@ impl Line<'_> {
         add: impl FnOnce(&mut Ui) -> (R, Response),
     ) -> R {
         let (help, differs) = self.help(setting);
-        Rows::wide(self.view.theme)
-            .marked(differs)
-            .field(ui, &self.label(setting), &help, add)
+        let label = self.label(setting);
+        let theme = self.view.theme;
+        let long_values = matches!(
+            setting,
+            Setting::FirstToken | Setting::Scheduler | Setting::GraphMode | Setting::Draft
+        );
+        match (long_values, label.len() <= SHORT) {
+            (false, _) => Rows::wide(theme)
+                .marked(differs)
+                .field(ui, &label, &help, add),
+            // A short label leaves room for long words.
+            (true, true) => Rows::new(theme)
+                .marked(differs)
+                .field(ui, &label, &help, add),
+            (true, false) => {
+                ui.scope(|ui| Rows::new(theme).marked(differs).stacked(ui, &label, &help, add))
+                    .inner
+            }
+        }
     }
 
     /// A change that is a step of its own.
