@@ -14,6 +14,7 @@ use proptest::prelude::*;
 use std::sync::Arc;
 
 mod kinds;
+mod runtime;
 
 fn rate(gb: f64) -> ByteRate {
     ByteRate::from_gb_per_s(gb)

@@ -4,6 +4,7 @@ mod fits;
 mod serving;
 
 use super::design::{Design, ModelRef};
+use super::engine::Draft;
 use super::finding::{Change, Finding, Place, Severity};
 use super::frozen::{Plan, PlannedPool, Replica};
 use super::legality::{self, Facts};
@@ -263,8 +264,11 @@ impl Compiling<'_> {
         legality::layout(self.model, pool, count, &mut self.findings);
         legality::engine(pool, self.demand.longest_context, &mut self.findings);
         legality::precision(pool, &gpu, &mut self.findings);
+        legality::context(self.model, pool, &mut self.findings);
+        let draft = self.draft(pool);
+        let drafting = draft.as_deref();
+        legality::drafts(self.model, pool, drafting, pool.layout, &mut self.findings);
         legality::loops(self.model, pool, &mut self.findings);
-        legality::speculation(self.model, self.models, pool, &mut self.findings);
         if self.errors() > before {
             return None;
         }
@@ -278,7 +282,6 @@ impl Compiling<'_> {
         } else {
             pool.layout
         };
-        self.not_simulated(pool);
         let placed = place(self.topology, gpus, layout);
         if placed.replicas.is_empty() {
             self.too_few(pool, layout, count);
@@ -305,9 +308,9 @@ impl Compiling<'_> {
             ));
         }
         self.joined(pool, &placed.replicas);
-        let memory = budget(self.model, pool, &gpu, layout);
+        let memory = budget(self.model, drafting, pool, &gpu, layout);
         self.memory.push((pool.id.clone(), memory.clone()));
-        self.fits(pool, &gpu, layout, count, &memory);
+        self.fits(pool, &gpu, drafting, (layout, count), &memory);
         let longest = self.demand.longest_context;
         legality::reserved(pool, &memory, longest, &mut self.findings);
         Some(PlannedPool {
@@ -317,7 +320,7 @@ impl Compiling<'_> {
             layout,
             engine: legality::effective(self.model, pool),
             precision: pool.precision,
-            draft: None,
+            draft: draft.clone(),
             stages: split_layers(self.model, layout.pp),
             replicas: placed.replicas,
             memory,
@@ -325,25 +328,13 @@ impl Compiling<'_> {
         })
     }
 
-    /// What can be drawn, weighed and checked, but not simulated as it is.
-    fn not_simulated(&mut self, pool: &Pool) {
-        let place = || Place::Pool(pool.id.clone());
-        if pool.layout.cp > 1 {
-            let without = Layout {
-                cp: 1,
-                ..pool.layout
-            };
-            self.findings.push(
-                Finding::error(
-                    place(),
-                    format!(
-                        "CP {} counts its GPUs and memory, but this version can't simulate context parallelism",
-                        pool.layout.cp
-                    ),
-                )
-                .with_repair("Use CP 1", Change::Layout(pool.id.clone(), without)),
-            );
-        }
+    /// The model that drafts for a pool's, where one does and is in the library.
+    fn draft(&self, pool: &Pool) -> Option<Arc<Model>> {
+        let own = pool.engine.speculation.as_ref()?;
+        let Draft::Model { model } = &own.draft else {
+            return None;
+        };
+        self.models.get(model).cloned().map(Arc::new)
     }
 
     fn errors(&self) -> usize {

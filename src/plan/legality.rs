@@ -3,6 +3,8 @@
 //! values and repairs are searched by the same rules, so that they can't disagree with them.
 
 mod attention;
+mod context;
+mod drafts;
 mod engines;
 mod experts;
 mod facts;
@@ -12,16 +14,16 @@ mod pipeline;
 mod repair;
 mod running;
 mod settings;
-mod speculation;
 #[cfg(test)]
 mod tests;
 
+pub(super) use context::context;
+pub(super) use drafts::drafts;
 pub(super) use facts::Facts;
 pub(super) use loops::{effective, loops, reserved};
 pub(super) use repair::legal_tps;
 pub(super) use running::not_run;
 pub(super) use settings::{engine, precision};
-pub(super) use speculation::speculation;
 
 use super::engine::EngineKind;
 use super::finding::{Change, Finding, Place, Repair};

@@ -5,8 +5,9 @@
 //! Device time is that of all stages together: a pipeline of four that is never idle spends four
 //! seconds a second.
 
-use super::lane::{Batch, Lane};
+use super::lane::Batch;
 use super::queue::Nanos;
+use super::replica::Levels;
 use crate::cost::{Class, Origin, Picos, StepPrice};
 
 /// What a step carried. Some prefill decides its length, so a mixed step counts as one with prefill.
@@ -27,21 +28,41 @@ impl Phase {
             Self::Decode
         }
     }
+
+    /// Its words in results.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Prefill => "with prefill",
+            Self::Decode => "decode only",
+        }
+    }
 }
 
 /// All steps of one phase.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PhaseSum {
     pub(super) steps: u64,
-    /// Tokens computed, and those of prompts among them.
+    /// Tokens computed, drafts to verify included.
     pub(super) tokens: u64,
-    pub(super) prompt_tokens: u64,
-    /// Decodes summed over steps, and their contexts.
+    /// Decodes summed over steps.
     pub(super) decodes: u64,
     /// Device time, ps; 64 bits would be full after 213 days.
     pub(super) total: u128,
     /// Of it by class.
     pub(super) by_class: [u128; Class::COUNT],
+}
+
+impl PhaseSum {
+    /// Adds another replica's.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.steps += other.steps;
+        self.tokens += other.tokens;
+        self.decodes += other.decodes;
+        self.total += other.total;
+        for (own, more) in self.by_class.iter_mut().zip(&other.by_class) {
+            *own += more;
+        }
+    }
 }
 
 /// A replica's sums.
@@ -113,7 +134,7 @@ impl Ledger {
     pub(super) fn step(
         &mut self,
         phase: Phase,
-        lanes: &[Lane],
+        levels: Levels,
         batches: &[Batch],
         now: Nanos,
         first: Nanos,
@@ -122,30 +143,25 @@ impl Ledger {
             self.active_since = now;
         }
         self.under_way += 1;
-        let (mut decodes, mut prompts, mut fullest) = (0, 0, 0);
+        let (mut decodes, mut decoded, mut prompts, mut fullest) = (0, 0, 0, 0);
         for batch in batches {
             let own: u64 = batch.chunks.iter().map(|c| u64::from(c.tokens)).sum();
             decodes += u64::from(batch.decodes);
             prompts += own;
-            fullest = fullest.max(own + u64::from(batch.decodes));
+            let drafted = u64::from(batch.decodes) + u64::from(batch.drafted);
+            decoded += drafted;
+            fullest = fullest.max(own + drafted);
         }
         let sums = &mut self.phases[phase as usize];
         sums.steps += 1;
-        sums.tokens += decodes + prompts;
-        sums.prompt_tokens += prompts;
+        sums.tokens += decoded + prompts;
         sums.decodes += decodes;
         self.fullest += u128::from(fullest) * batches.len() as u128;
-        let (mut running, mut waiting, mut kv) = (0, 0, 0);
-        for lane in lanes {
-            running += u64::from(lane.running());
-            waiting += u64::from(lane.waiting());
-            kv += lane.memory().capacity - lane.memory().available();
-        }
         let weight = u128::from(first);
         self.weight += weight;
-        self.running += weight * u128::from(running);
-        self.waiting += weight * u128::from(waiting);
-        self.kv += weight * u128::from(kv);
+        self.running += weight * u128::from(levels.running);
+        self.waiting += weight * u128::from(levels.waiting);
+        self.kv += weight * u128::from(levels.held);
     }
 
     /// A step has left the last stage.

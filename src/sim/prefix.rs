@@ -228,6 +228,10 @@ impl PrefixCache {
             slot = self.tree[slot].parent;
             self.tree[slot].held_children -= 1;
         }
+        // Without pages: another text parted it from those its request found.
+        if !self.has_pages(node.slot) {
+            self.prune(node.slot);
+        }
     }
 
     /// Makes the first `tokens` tokens of a text present, whole pages of them. The request holds

@@ -13,6 +13,11 @@ pub(super) type Nanos = u64;
 pub(super) enum Event {
     /// The next request arrives.
     Arrival,
+    /// A turn or round follows an answered one.
+    Turn {
+        /// Its slot in the arena.
+        slot: u32,
+    },
     /// A step of a replica leaves its last stage.
     StepEnd {
         /// Which replica.

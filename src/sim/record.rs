@@ -57,9 +57,7 @@ impl<'r> Recorder<'r> {
             trace.name_processes(plan, replicas);
         }
         Self {
-            timelines: recording
-                .timeline
-                .then(|| Timelines::new(replicas.len())),
+            timelines: recording.timeline.then(|| Timelines::new(replicas.len())),
             trace,
             progress: recording.progress,
             links: Vec::new(),
@@ -110,8 +108,9 @@ impl<'r> Recorder<'r> {
     /// A lane's step has ended.
     pub(super) fn produced(&mut self, now: Nanos, replica: u32, ended: &Ended) {
         if let Some(timelines) = &mut self.timelines {
-            let newcomers = ended.newcomers.len() + ended.prefilled.len();
-            timelines.tokens(now, replica, u64::from(ended.steady) + newcomers as u64);
+            let apart: u64 = ended.apart.iter().map(|(_, own)| u64::from(*own)).sum();
+            let firsts = ended.prefilled.len() as u64;
+            timelines.tokens(now, replica, u64::from(ended.steady) + apart + firsts);
         }
     }
 
@@ -181,6 +180,3 @@ fn kind(batches: &[Batch]) -> StepKind {
         (false, _) => StepKind::Decode,
     }
 }
-
-#[cfg(test)]
-mod tests;

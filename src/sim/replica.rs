@@ -49,6 +49,19 @@ pub(super) struct Launched {
     pub(super) stage_free: Option<Nanos>,
 }
 
+/// What a replica's lanes hold and have before them.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Levels {
+    /// Requests admitted, transfers on the way included.
+    pub(super) running: u64,
+    /// Requests not admitted yet.
+    pub(super) waiting: u64,
+    /// Bytes of KV memory requests hold; what is kept for reuse only is left out.
+    pub(super) held: u64,
+    /// All bytes of it.
+    pub(super) capacity: u64,
+}
+
 impl ReplicaState {
     /// Idle. `reaches`: those of the model.
     pub(super) fn new(
@@ -103,8 +116,8 @@ impl ReplicaState {
     /// A cohort's step has left the last stage.
     pub(super) fn landed(&mut self, cohort: usize, now: Nanos) {
         self.in_flight[cohort] = false;
-        self.ledger.landed(now);
         self.last_end = Some(now);
+        self.ledger.landed(now);
     }
 
     /// When the host puts together a batch that starts now: with overlap, when the step that has just
@@ -115,6 +128,19 @@ impl ReplicaState {
         } else {
             Nanos::MAX
         }
+    }
+
+    /// What its lanes hold and have before them.
+    pub(super) fn levels(&self) -> Levels {
+        let mut levels = Levels::default();
+        for lane in &self.lanes {
+            let memory = lane.memory();
+            levels.running += u64::from(lane.running());
+            levels.waiting += u64::from(lane.waiting());
+            levels.held += memory.capacity - memory.available();
+            levels.capacity += memory.capacity;
+        }
+        levels
     }
 
     /// Starts a step if the first stage is free and some cohort has work.
@@ -199,8 +225,9 @@ impl ReplicaState {
             self.spans[stage] = (enters, at);
         }
         let first_end = self.stage_free[0];
+        let (levels, batches) = (self.levels(), &self.batches[cohort]);
         self.ledger
-            .step(phase, &self.lanes, batches, now, first_end - now);
+            .step(phase, levels, batches, now, first_end - now);
         self.in_flight[cohort] = true;
         self.steps += 1;
         self.request_steps += running;

@@ -125,3 +125,29 @@ impl StepPrice {
 pub(super) fn picos(seconds: f64) -> Picos {
     (seconds * 1e12 + 0.5) as Picos
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn host_and_device_meet() {
+        let step = |total, host, launches, launch| StepPrice {
+            total,
+            host,
+            launches,
+            launch,
+            ..StepPrice::default()
+        };
+        // Preparation, the first launch, the kernels; with overlap the kernels alone.
+        let hidden = step(1000, 300, 20, 10);
+        assert_eq!((hidden.took(false), hidden.took(true)), (1310, 1000));
+        assert_eq!((hidden.exposed(false), hidden.exposed(true)), (310, 0));
+        // Issuing is what takes long.
+        let slow = step(1000, 300, 200, 10);
+        assert_eq!((slow.took(false), slow.took(true)), (2300, 2300));
+        // Nothing of the host is set.
+        let bare = step(1000, 0, 200, 0);
+        assert_eq!((bare.took(false), bare.took(true)), (1000, 1000));
+    }
+}

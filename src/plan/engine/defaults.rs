@@ -341,11 +341,11 @@ const fn ranks(layout: Layout) -> u32 {
 
 /// SGLang's sizes by a GPU's memory (`server_args.py`, 0.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::plan) struct SglangTier {
+struct SglangTier {
     /// `chunked_prefill_size`.
-    pub(in crate::plan) chunk: u32,
+    chunk: u32,
     /// `cuda_graph_max_bs`.
-    pub(in crate::plan) graph_batch: u32,
+    graph_batch: u32,
 }
 
 /// Below so many GiB: the chunk, and the largest captured batch with fewer than 4 ranks and more.
@@ -358,7 +358,7 @@ const SGLANG_TIERS: [(f64, u32, [u32; 2]); 5] = [
 ];
 
 impl SglangTier {
-    pub(in crate::plan) fn of(memory: Bytes, layout: Layout) -> Self {
+    fn of(memory: Bytes, layout: Layout) -> Self {
         let wide = usize::from(ranks(layout) >= 4);
         SGLANG_TIERS
             .iter()

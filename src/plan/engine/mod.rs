@@ -10,7 +10,6 @@ mod runtime;
 mod values;
 mod words;
 
-pub(super) use defaults::SglangTier;
 pub use values::{Difference, SettingError};
 pub use words::{Part, Setting};
 

@@ -1,6 +1,7 @@
 //! Requests whose KV comes over the network: a decode pool's.
 
 use super::Lane;
+use crate::sim::prefix::Place;
 use crate::sim::request::{Arena, ReqId};
 
 impl Lane {
@@ -40,8 +41,11 @@ impl Lane {
             .enumerate()
             .min_by_key(|(_, cohort)| cohort.decodes)
             .map_or(0, |(index, _)| index);
-        if self.settings.reuse {
+        if let Some(cache) = &mut self.memory.cache {
             requests.name_text(id);
+            // Nothing of what came is the cache's.
+            requests[id].place = Place::ROOT;
+            cache.pin(Place::ROOT.node);
         }
         self.append(requests, index, id);
         let cohort = &mut self.cohorts[index];

@@ -183,17 +183,10 @@ impl Timelines {
         let line = &mut self.replicas[replica as usize];
         line.series.add_rates(line.since, now, &line.levels);
         line.since = now;
-        let (mut used, mut capacity) = (0, 0);
-        let (mut running, mut waiting) = (0, 0);
-        for lane in &state.lanes {
-            running += u64::from(lane.running());
-            waiting += u64::from(lane.waiting());
-            capacity += lane.capacity();
-            used += lane.capacity() - lane.free();
-        }
-        line.levels[RUNNING] = running;
-        line.levels[WAITING] = waiting;
-        line.levels[KV] = used.saturating_mul(WHOLE) / capacity.max(1);
+        let levels = state.levels();
+        line.levels[RUNNING] = levels.running;
+        line.levels[WAITING] = levels.waiting;
+        line.levels[KV] = levels.held.saturating_mul(WHOLE) / levels.capacity.max(1);
     }
 
     /// A step of a replica is in its stages for these spans.

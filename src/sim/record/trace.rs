@@ -263,10 +263,10 @@ impl Trace {
             }
         }
         let process = FIRST_REPLICA + u64::from(replica);
-        let carried = batches.iter().map(Carried::of).fold(
-            Carried::default(),
-            Carried::and,
-        );
+        let carried = batches
+            .iter()
+            .map(Carried::of)
+            .fold(Carried::default(), Carried::and);
         for (stage, span) in state.spans.iter().enumerate() {
             self.slice(kind, process, stage as u64, *span, carried);
         }
@@ -278,21 +278,15 @@ impl Trace {
                 }
             }
         }
-        let (mut running, mut waiting, mut used, mut capacity) = (0, 0, 0, 0);
-        for lane in &state.lanes {
-            running += u64::from(lane.running());
-            waiting += u64::from(lane.waiting());
-            used += lane.capacity() - lane.free();
-            capacity += lane.capacity();
-        }
+        let levels = state.levels();
         #[expect(clippy::cast_precision_loss, reason = "a share for people")]
-        let share = used as f64 / capacity.max(1) as f64;
+        let share = levels.held as f64 / levels.capacity.max(1) as f64;
         let counters: [(&str, &[(&'static str, Arg<'_>)]); 3] = [
             (
                 "requests",
                 &[
-                    ("running", Arg::Count(running)),
-                    ("waiting", Arg::Count(waiting)),
+                    ("running", Arg::Count(levels.running)),
+                    ("waiting", Arg::Count(levels.waiting)),
                 ],
             ),
             (
@@ -341,6 +335,7 @@ impl Trace {
             colour: Some(colour),
             args: &[
                 ("decodes", Arg::Count(carried.decodes)),
+                ("drafted", Arg::Count(carried.drafted)),
                 ("context tokens", Arg::Count(carried.context)),
                 ("prompts", Arg::Count(carried.prompts)),
                 ("prefill tokens", Arg::Count(carried.prompt_tokens)),
@@ -354,6 +349,7 @@ impl Trace {
 #[derive(Debug, Clone, Copy, Default)]
 struct Carried {
     decodes: u64,
+    drafted: u64,
     context: u64,
     prompts: u64,
     prompt_tokens: u64,
@@ -363,6 +359,7 @@ impl Carried {
     fn of(batch: &Batch) -> Self {
         Self {
             decodes: u64::from(batch.decodes),
+            drafted: u64::from(batch.drafted),
             context: batch.context,
             prompts: batch.chunks.len() as u64,
             prompt_tokens: batch.chunks.iter().map(|c| u64::from(c.tokens)).sum(),
@@ -372,6 +369,7 @@ impl Carried {
     const fn and(self, other: Self) -> Self {
         Self {
             decodes: self.decodes + other.decodes,
+            drafted: self.drafted + other.drafted,
             context: self.context + other.context,
             prompts: self.prompts + other.prompts,
             prompt_tokens: self.prompt_tokens + other.prompt_tokens,

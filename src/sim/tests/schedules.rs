@@ -16,16 +16,14 @@ fn scenario(design: &Design, asked: &[Asked]) -> Scenario {
     let requests = asked
         .iter()
         .map(|(ms, input, output)| TraceRequest {
+            priority: 0,
             arrival_s: ms * 1e-3,
             input: *input,
             output: *output,
         })
         .collect();
-    let trace = Trace {
-        requests,
-        name: "by hand".to_owned(),
-        warnings: Vec::new(),
-    };
+    let mut trace = Trace::default();
+    trace.requests = requests;
     Scenario {
         plan: plan_of(design, &Workload::fixed(2, 2, 1)),
         workload: Workload {

@@ -86,8 +86,12 @@ impl Line<'_> {
                 .marked(differs)
                 .field(ui, &label, &help, add),
             (true, false) => {
-                ui.scope(|ui| Rows::new(theme).marked(differs).stacked(ui, &label, &help, add))
-                    .inner
+                ui.scope(|ui| {
+                    Rows::new(theme)
+                        .marked(differs)
+                        .stacked(ui, &label, &help, add)
+                })
+                .inner
             }
         }
     }

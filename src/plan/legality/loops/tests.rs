@@ -1,4 +1,4 @@
-use super::super::{engine as budgets, speculation};
+use super::super::{drafts, engine as budgets};
 use super::*;
 use crate::catalog::{Catalog, GpuId, ModelId};
 use crate::model::{Models, Precision};
@@ -41,7 +41,15 @@ fn said_of(of: &Model, own: &Pool) -> Vec<Finding> {
     let mut findings = Vec::new();
     budgets(own, 2048, &mut findings);
     loops(of, own, &mut findings);
-    speculation(of, &MODELS, own, &mut findings);
+    let draft = own
+        .engine
+        .speculation
+        .as_ref()
+        .and_then(|own| match &own.draft {
+            Draft::Model { model } => MODELS.get(model),
+            _ => None,
+        });
+    drafts(of, own, draft, own.layout, &mut findings);
     findings
 }
 
@@ -207,11 +215,11 @@ fn drafts_are_checked() {
         "num_speculative_tokens is 0",
     );
     refuses(
-        |own| (own.steps, own.verified) = (17, 17),
-        "it must be from 1 to 16",
+        |own| (own.steps, own.verified) = (65, 65),
+        "it must be from 1 to 64",
     );
     refuses(|own| own.verified = own.steps - 1, "tokens verified is 2");
-    refuses(|own| own.verified = 1000, "to 256");
+    refuses(|own| own.verified = 2000, "to 1024");
     refuses(|own| own.acceptance.clear(), "acceptance has 0 depths");
     refuses(|own| own.acceptance = vec![0.5; 17], "17 depths");
     refuses(
@@ -221,11 +229,14 @@ fn drafts_are_checked() {
     refuses(|own| own.acceptance = vec![f64::NAN], "is NaN");
     refuses(
         |own| own.draft = Draft::Mtp { layers: 0 },
-        "0 of the model's own",
+        "0 layers predict",
     );
     for (id, words) in [
-        ("no-such-model", Some("no model “no-such-model”")),
-        ("qwen3-32b", Some("they must be the same")),
+        (
+            "no-such-model",
+            Some("“no-such-model” is not in the library"),
+        ),
+        ("qwen3-32b", Some("can't draft for")),
         ("llama-3.1-70b", None),
     ] {
         let mut own = plain(EngineKind::Vllm);
@@ -400,12 +411,12 @@ fn is_sound(engine: &Engine) -> bool {
         && engine.speculation.as_ref().is_none_or(|own| {
             let drafter = match &own.draft {
                 Draft::Ngram => true,
-                Draft::Mtp { layers } => (1..=16).contains(layers),
+                Draft::Mtp { layers } => (1..=64).contains(layers),
                 Draft::Model { model } => model.as_str() != "none-such",
             };
             drafter
-                && (1..=16).contains(&own.steps)
-                && (own.steps..=256).contains(&own.verified)
+                && (1..=64).contains(&own.steps)
+                && (own.steps..=1024).contains(&own.verified)
                 && (1..=16).contains(&own.acceptance.len())
                 && own.acceptance.iter().all(|p| share(*p))
         })

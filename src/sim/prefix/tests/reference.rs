@@ -4,6 +4,7 @@
 //! of the segment it has come to; a page nobody holds waits since it was let go, a longer one
 //! before a shorter one of the same moment; who waited longest goes first.
 
+use super::tiered::tier;
 use super::*;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -230,23 +231,29 @@ proptest! {
         requests in prop::collection::vec(
             (prop::collection::vec((0_u64..3, 0_u32..40), 0..5), 0_u32..99, any::<bool>()), 1..25),
         evicts in prop_oneof![Just(0_u64), 1_u64..200],
+        tiers in prop::collection::vec(0_u64..200, 0..3),
     ) {
-        let mut cache = PrefixCache::new(page, plain(page, 10), &[]);
+        let levels: Vec<Tier> = tiers.iter().map(|bytes| tier(*bytes)).collect();
+        let mut cache = PrefixCache::new(page, plain(page, 10), &levels);
         let mut seen: BTreeMap<Vec<Token>, ()> = BTreeMap::new();
         let mut running = Vec::new();
         for (text, first, stays) in requests {
             // Two stretches of one text in a row are one text twice, not one longer.
             let text: Vec<Segment> = text.iter().map(|(id, n)| segment(*id, *n)).collect();
             let all = tokens(&text);
-            let place = cache.find(&text, u32::MAX).place;
+            let hit = cache.find(&text, u32::MAX);
+            let place = hit.place;
             let known = (1..=all.len() / page as usize).map(|pages| pages * page as usize)
                 .take_while(|tokens| seen.contains_key(&all[..*tokens])).last().unwrap_or(0);
             if evicts == 0 {
                 prop_assert_eq!(place.tokens as usize, known);
             } else {
-                prop_assert!(place.tokens as usize <= known);
+                prop_assert!((place.tokens + hit.below) as usize <= known);
             }
             cache.pin(place.node);
+            let load = cache.load(&text, u32::MAX, 0);
+            prop_assert_eq!(load.tokens, place.tokens + hit.below);
+            prop_assert_eq!(load.bytes, u64::from(hit.below / page) * 10);
             let before = cache.cached_bytes();
             let part = cache.insert(&text, first, place);
             prop_assert_eq!(cache.cached_bytes() - before, part.new_bytes);
@@ -281,6 +288,8 @@ proptest! {
         }
         prop_assert_eq!(cache.held_bytes(), 0);
         cache.evict(u64::MAX);
-        prop_assert_eq!((cache.cached_bytes(), cache.tree.len()), (0, 0));
+        cache.check();
+        prop_assert_eq!(cache.cached_bytes(), 0);
+        prop_assert!(!tiers.is_empty() || cache.tree.len() == 0);
     }
 }

@@ -232,6 +232,26 @@ fn a_request_goes_on_where_its_text_does_after_another_parted_its_node() {
 }
 
 #[test]
+fn a_pin_left_on_a_part_without_pages_leaves_nothing_behind() {
+    let mut cache = cache();
+    let long = [segment(1, 26), segment(2, 38)];
+    cache.serve(&long);
+    // Found to its end at 16; then parted there: tokens 16 to 26 complete no page, but lead to
+    // those of the second segment.
+    let place = cache.find(&[segment(1, 16)], 16).place;
+    cache.pin(place.node);
+    cache.serve(&[segment(1, 16), segment(3, 16)]);
+    assert_eq!((cache.tree.len(), cache.held_bytes()), (4, 100));
+    assert_eq!(cache.evict(u64::MAX), 400);
+    // The first page is held by way of the part without.
+    assert_eq!((cache.tree.len(), cache.held_bytes()), (2, 100));
+    cache.unpin(place.node);
+    cache.check();
+    assert_eq!((cache.tree.len(), cache.evict(u64::MAX)), (1, 100));
+    assert_eq!(cache.tree.len(), 0);
+}
+
+#[test]
 fn pages_beyond_a_window_weigh_less() {
     // 10 bytes a page for layers that see all, 5 for a window of three pages, 99 of state: pages
     // of 15, 15, 15, 10, 10 bytes; the state is nobody's prefix.

@@ -6,7 +6,7 @@ use crate::units::{ByteRate, Bytes, Seconds};
 use proptest::prelude::*;
 
 /// A tier that reads a byte a nanosecond after 50 ns.
-fn tier(capacity: u64) -> Tier {
+pub(super) fn tier(capacity: u64) -> Tier {
     Tier {
         kind: TierKind::Host,
         capacity: Bytes::new(capacity),
