@@ -32,6 +32,7 @@ impl Input {
         if let Some(seed) = args.seed {
             project.workload.seed = seed;
         }
+        super::engines::set(&mut project, args.design.as_deref(), &args.settings)?;
         let trace = match &args.trace {
             Some(path) => {
                 let options = args.columns.as_deref().map(trace_options).transpose()?;
