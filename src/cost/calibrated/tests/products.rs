@@ -38,6 +38,7 @@ fn shapes(size: f64, wide: f64, heads: f64, context: f64) -> [Shape; 4] {
             v_dim: 128.0,
             window: 0.0,
             past_window: 0.0,
+            context: 16.0 * (context + size),
             kv_bytes: 2.0,
             packing: Packing::Groups,
             hot: false,
@@ -51,6 +52,7 @@ fn shapes(size: f64, wide: f64, heads: f64, context: f64) -> [Shape; 4] {
             gated: true,
             format: MoeFormat::Bf16,
             resident: false,
+            eager: false,
         }),
     ]
 }
