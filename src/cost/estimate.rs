@@ -78,6 +78,7 @@ pub fn estimate_capacity(
             })
             .collect();
         let step = pace(LaneShape {
+            drafted: 0,
             decodes: batch as u32,
             context: (batch * context) as u64,
             reached: &reached,

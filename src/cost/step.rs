@@ -40,8 +40,10 @@ pub struct Chunk {
 /// What one lane does in a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LaneShape<'a> {
-    /// Decoding sequences, one token each.
+    /// Decoding sequences, one token each beside those drafted.
     pub decodes: u32,
+    /// Tokens drafted for them, which the step verifies.
+    pub drafted: u32,
     /// Sum of their contexts, the new token included.
     pub context: u64,
     /// Sums of what they see of their contexts, for each of the model's [`reaches`] in order. One
@@ -57,7 +59,7 @@ impl LaneShape<'_> {
     /// Tokens of the lane.
     #[must_use]
     pub fn tokens(&self) -> u32 {
-        self.decodes + self.chunks.iter().map(|chunk| chunk.tokens).sum::<u32>()
+        self.decodes + self.drafted + self.chunks.iter().map(|chunk| chunk.tokens).sum::<u32>()
     }
 }
 

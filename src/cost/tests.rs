@@ -120,6 +120,7 @@ fn a_small_decode_step_is_bound_by_reading_the_weights() {
     };
     let plan = plan_of(&design);
     let lane = LaneShape {
+        drafted: 0,
         decodes: 1,
         context: 1024,
         reached: &[],
@@ -143,6 +144,7 @@ fn experts_wait_for_the_tokens_of_all_lanes() {
     let plan = plan_of(&design);
     let mut pricer = pricer(&plan, 0);
     let lane = |decodes: u32| LaneShape {
+        drafted: 0,
         decodes,
         context: u64::from(decodes) * 1000,
         reached: &[],
@@ -458,7 +460,7 @@ proptest! {
         let mut pricer = pricer(&plan, 0);
         let mut time = |decodes: u32, context: u64, chunk: u32| {
             let chunks = [Chunk { tokens: chunk, context: 100 }];
-            let lane = LaneShape { decodes, context, reached: &[], chunks: if chunk > 0 { &chunks } else { &[] }, sampled: decodes };
+            let lane = LaneShape { decodes, drafted: 0, context, reached: &[], chunks: if chunk > 0 { &chunks } else { &[] }, sampled: decodes };
             pricer.stage(0, &[lane]).total
         };
         let few = time(tokens, context, 0);

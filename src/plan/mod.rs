@@ -14,7 +14,10 @@ mod sequence;
 
 pub use compile::{Compiled, Demand, compile};
 pub use design::{Design, DesignId, ModelRef};
-pub use engine::{Engine, EngineKind, FirstToken, Setting};
+pub use engine::{
+    Caching, Draft, Engine, EngineKind, FirstToken, GraphMode, Graphs, Host, QueueOrder, Scheduler,
+    Scheduling, Setting, Speculation, Tier, TierKind,
+};
 pub use finding::{Change, Finding, Place, Repair, Severity};
 pub use frozen::{Plan, PlannedPool, PlannedService, Replica, StageRun};
 pub use legality::{Degree, layout_with, legal_values};

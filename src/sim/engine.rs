@@ -14,7 +14,7 @@ use super::summary::{Summary, Work};
 use crate::cluster::Router;
 use crate::cost::{Fidelity, StepPricer, TransferShape, reaches, transfer_rates};
 use crate::plan::{FirstToken, Phases, Plan};
-use crate::workload::{Load, Source, Trace, Workload, WorkloadError};
+use crate::workload::{Load, Segment, Source, Trace, Workload, WorkloadError};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -124,6 +124,8 @@ struct Engine<'a> {
     shapes: BTreeMap<(u32, u32, u32, u32), Option<Route>>,
     /// Drawn, its arrival in the queue.
     pending: Option<ReqId>,
+    /// A list for the text of the request being drawn.
+    text: Vec<Segment>,
     metrics: Metrics,
     ended: Ended,
     flows_ended: Vec<ReqId>,
@@ -231,6 +233,7 @@ impl<'a> Engine<'a> {
             router: Router::new(&plan.topology),
             shapes: BTreeMap::new(),
             pending: None,
+            text: Vec::new(),
             ended: Ended::default(),
             flows_ended: Vec::new(),
             transfers: Vec::new(),

@@ -1,6 +1,7 @@
 //! A request's life, and the arena they live in.
 
 use super::queue::Nanos;
+use crate::workload::{Drawn, Segment, Turn};
 
 /// A request in the arena.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -39,6 +40,15 @@ pub(super) struct Request {
     pub(super) last_token: Nanos,
     /// Where it is served: replica and lane, and where its prefill blocks are held in a transfer.
     pub(super) home: (u32, u32),
+    /// The lowest is served first, where an engine looks at it.
+    #[expect(dead_code, reason = "schedulers by priority look at it")]
+    pub(super) priority: i32,
+    /// Which text it answers with.
+    #[expect(dead_code, reason = "prefix caches look at it")]
+    pub(super) answer: u64,
+    /// The conversation it is a turn of.
+    #[expect(dead_code, reason = "its next turn follows it")]
+    pub(super) turn: Option<Turn>,
     /// Neighbours in its cohort's running list.
     pub(super) before: u32,
     pub(super) after: u32,
@@ -48,12 +58,17 @@ pub(super) struct Request {
 #[derive(Debug, Default)]
 pub(super) struct Arena {
     slots: Vec<Request>,
+    /// What each slot's prompt is made of; nothing: a text of its own.
+    texts: Vec<Vec<Segment>>,
     free: Vec<u32>,
 }
 
 impl Arena {
-    /// A new request.
-    pub(super) fn add(&mut self, arrival: Nanos, input: u32, output: u32) -> ReqId {
+    /// A new request, sent at `arrival`; takes over its text and leaves an empty list for the next.
+    pub(super) fn add(&mut self, arrival: Nanos, drawn: &Drawn, text: &mut Vec<Segment>) -> ReqId {
+        // Lengths are bounded where they are read; sums of two stay in range.
+        let tokens = |n: u64| u32::try_from(n).unwrap_or(u32::MAX / 4);
+        let (input, output) = (tokens(drawn.input), tokens(drawn.output));
         let request = Request {
             arrival,
             input,
@@ -68,6 +83,9 @@ impl Arena {
             first_token: None,
             last_token: 0,
             home: (0, 0),
+            priority: drawn.priority,
+            answer: drawn.answer,
+            turn: drawn.turn,
             before: NONE,
             after: NONE,
         };
@@ -75,9 +93,12 @@ impl Arena {
             // Lives go on counting, so that notes about the slot's earlier tenant stay stale.
             let life = self.slots[slot as usize].life + 1;
             self.slots[slot as usize] = Request { life, ..request };
+            std::mem::swap(&mut self.texts[slot as usize], text);
+            text.clear();
             ReqId(slot)
         } else {
             self.slots.push(request);
+            self.texts.push(std::mem::take(text));
             ReqId(u32::try_from(self.slots.len() - 1).unwrap_or(NONE))
         }
     }
@@ -86,6 +107,12 @@ impl Arena {
     pub(super) fn remove(&mut self, id: ReqId) {
         self.slots[id.0 as usize].life += 1;
         self.free.push(id.0);
+    }
+
+    /// What its prompt is made of; nothing: a text of its own.
+    #[expect(dead_code, reason = "prefix caches look at it")]
+    pub(super) fn text(&self, id: ReqId) -> &[Segment] {
+        &self.texts[id.0 as usize]
     }
 
     /// How many are alive.

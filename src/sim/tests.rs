@@ -101,6 +101,7 @@ fn one_request_takes_exactly_the_sum_of_its_steps() {
     let decodes: u64 = (1001..1004)
         .map(|context| {
             ns(LaneShape {
+                drafted: 0,
                 decodes: 1,
                 context,
                 reached: &[],

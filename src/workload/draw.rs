@@ -13,6 +13,24 @@ use std::sync::Arc;
 /// to them can't overflow.
 const LATEST_NS: f64 = 4_611_686_018_427_387_904.0;
 
+/// A stretch of text, by what it is: equal ids after equal beginnings are the same tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Segment {
+    /// Which text.
+    pub id: u64,
+    /// Its length.
+    pub tokens: u32,
+}
+
+/// A turn of a conversation: what follows when it has been answered, [`Source::follow`] knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Turn {
+    /// The conversation's slot in the source.
+    pub session: u32,
+    /// Its answer is reasoning or a tool call nobody reads: the next turn is of the same request.
+    pub hidden: bool,
+}
+
 /// One request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Drawn {
@@ -22,6 +40,12 @@ pub struct Drawn {
     pub input: u64,
     /// Answer tokens.
     pub output: u64,
+    /// The lowest number is served first, where an engine looks at it.
+    pub priority: i32,
+    /// Which text its answer is.
+    pub answer: u64,
+    /// The conversation it is a turn of.
+    pub turn: Option<Turn>,
 }
 
 /// When the next request comes.
@@ -90,11 +114,28 @@ impl Source {
         })
     }
 
+    /// The next request, and in `text` what its prompt is made of; nothing: a text of its own.
+    pub fn draw(&mut self, text: &mut Vec<Segment>) -> Option<Drawn> {
+        text.clear();
+        self.next()
+    }
+
+    /// What follows a turn that has been answered at `now`, ns: the next turn and its text.
+    pub fn follow(&mut self, _turn: Turn, _now: u64, text: &mut Vec<Segment>) -> Option<Drawn> {
+        text.clear();
+        None
+    }
+
     /// How many requests are still to come.
     #[must_use]
     pub const fn len_hint(&self) -> u64 {
         self.total - self.next
     }
+}
+
+/// Name of the text a request of its own answers with.
+const fn answer_of(index: u64) -> u64 {
+    1 << 63 | index
 }
 
 impl Iterator for Source {
@@ -112,12 +153,18 @@ impl Iterator for Source {
                 arrival_ns: Some(nanoseconds(row.arrival_s / speed)),
                 input: row.input,
                 output: row.output,
+                priority: 0,
+                answer: answer_of(index),
+                turn: None,
             });
         }
         Some(Drawn {
             arrival_ns: self.clock.arrival(index),
             input: length(self.input.0, &mut self.input.1),
             output: length(self.output.0, &mut self.output.1),
+            priority: 0,
+            answer: answer_of(index),
+            turn: None,
         })
     }
 

@@ -9,7 +9,7 @@ mod rng;
 mod spec;
 mod trace;
 
-pub use draw::{Drawn, Source};
+pub use draw::{Drawn, Segment, Source, Turn};
 pub use rng::{Stream, gamma, log_normal_mean, standard_exponential, standard_normal, uniform};
 pub use spec::{
     Arrivals, Length, Load, MAX_CV, MAX_REQUESTS, MAX_TOKENS, Process, TraceFile, Workload,

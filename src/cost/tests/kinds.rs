@@ -33,6 +33,7 @@ fn decode(plan: &Arc<Plan>, count: u32, context: u64) -> f64 {
         .map(|reach| count64 * reach.tokens(context))
         .collect();
     let lane = LaneShape {
+        drafted: 0,
         decodes: count,
         context: count64 * context,
         reached: &reached,

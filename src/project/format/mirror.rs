@@ -48,6 +48,7 @@ as_is!(
     crate::plan::PoolId,
     crate::plan::ServiceId,
     crate::units::ByteRate,
+    crate::units::Bytes,
     crate::units::Seconds,
     crate::units::Tokens,
 );

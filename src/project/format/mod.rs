@@ -10,6 +10,7 @@
 //! - Version 2 adds: layers that see a window, compressed or recurrent layers, MFA, sparse
 //!   attention, experts without gates or in a latent space, quantised checkpoints, engines besides
 //!   vLLM, context parallelism and redundant experts.
+//! - Version 3 adds: how an engine's loop runs (scheduler, host, CUDA graphs, KV reuse, drafts).
 //!
 //! Only leaves with a text form that never changes (quantities,
 //! ids, ranges of GPUs) are shared.
@@ -17,6 +18,7 @@
 mod bounds;
 mod check;
 mod cluster;
+mod engine;
 mod mirror;
 mod model;
 mod plan;

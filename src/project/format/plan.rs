@@ -2,6 +2,7 @@
 
 use super::bounds::{self, MAX_NAME, MAX_POOLS, MAX_RANGES};
 use super::cluster::Cluster;
+use super::engine::{Caching, Graphs, Host, Scheduling, Speculation, is_lacking, lacking};
 use super::mirror::{Frozen, frozen_enum, frozen_struct};
 use super::model::{Dtype, Model};
 use crate::catalog::ModelId;
@@ -85,6 +86,16 @@ frozen_struct!(Engine as plan::Engine {
     num_gpu_blocks: Option<u64>,
     host_step_time: Seconds,
     first_token: FirstToken,
+    #[serde(default = "lacking", skip_serializing_if = "is_lacking")]
+    scheduling: Scheduling,
+    #[serde(default = "lacking", skip_serializing_if = "is_lacking")]
+    host: Host,
+    #[serde(default = "lacking", skip_serializing_if = "is_lacking")]
+    graphs: Graphs,
+    #[serde(default = "lacking", skip_serializing_if = "is_lacking")]
+    caching: Caching,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    speculation: Option<Speculation>,
 });
 
 frozen_struct!(Precision as crate::model::Precision {

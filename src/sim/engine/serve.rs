@@ -13,17 +13,13 @@ use std::rc::Rc;
 impl Engine<'_> {
     /// Draws the next open-loop request and puts its arrival in the queue.
     pub(super) fn next_arrival(&mut self) {
-        if let Some(drawn) = self.source.next() {
+        let mut text = std::mem::take(&mut self.text);
+        if let Some(drawn) = self.source.draw(&mut text) {
             let at = drawn.arrival_ns.unwrap_or(self.now).max(self.now);
-            self.pending = Some(self.add(at, drawn.input, drawn.output));
+            self.pending = Some(self.requests.add(at, &drawn, &mut text));
             self.queue.push(at, Event::Arrival);
         }
-    }
-
-    fn add(&mut self, at: Nanos, input: u64, output: u64) -> ReqId {
-        // Lengths are bounded where they are read; sums of two stay in range.
-        let tokens = |n: u64| u32::try_from(n).unwrap_or(u32::MAX / 4);
-        self.requests.add(at, tokens(input), tokens(output))
+        self.text = text;
     }
 
     /// The pending request arrives.
@@ -36,13 +32,17 @@ impl Engine<'_> {
     /// Closed loop: sends the next request now; one that can't be served makes room for the one
     /// after it. Whether one was sent.
     pub(super) fn send_next(&mut self) -> bool {
-        while let Some(drawn) = self.source.next() {
-            let id = self.add(self.now, drawn.input, drawn.output);
-            if self.admit(id) {
-                return true;
+        let mut text = std::mem::take(&mut self.text);
+        let mut sent = false;
+        while let Some(drawn) = self.source.draw(&mut text) {
+            let id = self.requests.add(self.now, &drawn, &mut text);
+            sent = self.admit(id);
+            if sent {
+                break;
             }
         }
-        false
+        self.text = text;
+        sent
     }
 
     /// Routes a new request to the entry lane with the fewest outstanding; ties go round.

@@ -28,6 +28,7 @@ impl Batch {
     pub(in crate::sim) fn shape(&self) -> LaneShape<'_> {
         LaneShape {
             decodes: self.decodes,
+            drafted: 0,
             context: self.context,
             reached: &self.reached,
             chunks: &self.chunks,

@@ -124,6 +124,7 @@ fn a_request_takes_the_sum_of_its_steps_whatever_its_layers_see() {
             .map(|context| {
                 let reached: Vec<u64> = reaches.iter().map(|r| r.tokens(context)).collect();
                 ns(LaneShape {
+                    drafted: 0,
                     decodes: 1,
                     context,
                     reached: &reached,

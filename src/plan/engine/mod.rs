@@ -4,6 +4,13 @@
 //! a different thing in each; [`EngineKind::word`] is the table of names, `plan::memory` has the
 //! rules.
 
+mod runtime;
+
+pub use runtime::{
+    Caching, Draft, GraphMode, Graphs, Host, QueueOrder, Scheduler, Scheduling, Speculation, Tier,
+    TierKind,
+};
+
 use super::pool::Layout;
 use crate::catalog::Gpu;
 use crate::units::{Bytes, Seconds};
@@ -155,6 +162,21 @@ pub struct Engine {
     pub host_step_time: Seconds,
     /// See [`FirstToken`].
     pub first_token: FirstToken,
+    /// How batches are formed.
+    #[serde(default)]
+    pub scheduling: Scheduling,
+    /// What the host costs.
+    #[serde(default)]
+    pub host: Host,
+    /// CUDA graphs.
+    #[serde(default)]
+    pub graphs: Graphs,
+    /// What of the KV cache is kept for reuse.
+    #[serde(default)]
+    pub caching: Caching,
+    /// Speculative decoding.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speculation: Option<Speculation>,
 }
 
 impl Engine {
@@ -184,6 +206,11 @@ impl Engine {
             num_gpu_blocks: None,
             host_step_time: Seconds::ZERO,
             first_token: FirstToken::DecodeAdmission,
+            scheduling: Scheduling::default(),
+            host: Host::default(),
+            graphs: Graphs::default(),
+            caching: Caching::default(),
+            speculation: None,
         }
     }
 

@@ -1,0 +1,221 @@
+//! How an engine's loop runs: which scheduler forms its batches, in which order requests wait, what
+//! the host costs and whether it overlaps, which batches run as CUDA graphs, what of the KV cache is
+//! kept for reuse and where, and how tokens are drafted.
+//!
+//! Every setting is an input under the engine's own name; `plan/engine/defaults.rs` says what each
+//! engine starts with. A type's `Default` means "as if the engine had no such thing", which is also
+//! what documents before version 3 mean.
+
+use crate::catalog::ModelId;
+use crate::units::{ByteRate, Bytes, Seconds};
+use serde::{Deserialize, Serialize};
+
+/// The loop that forms batches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub enum Scheduler {
+    /// vLLM V1: one token budget, running requests first, preemption by recompute.
+    #[default]
+    VllmV1,
+    /// SGLang: a batch of prompts whenever some can be admitted, else one decode step; retraction.
+    Sglang,
+    /// TensorRT-LLM, `GUARANTEED_NO_EVICT`: admits what can finish without eviction.
+    GuaranteedNoEvict,
+    /// TensorRT-LLM, `MAX_UTILIZATION`: admits what fits now, pauses the last on shortage.
+    MaxUtilization,
+    /// Sarathi-Serve: decodes first, prompts in chunks of what the budget leaves.
+    Sarathi,
+    /// Orca: iteration-level batching of whole prompts, memory reserved to the longest answer.
+    Orca,
+    /// Request-level batching: a batch stays as it is until its last request ends.
+    Static,
+}
+
+impl Scheduler {
+    /// All, in the order shown.
+    pub const ALL: [Self; 7] = [
+        Self::VllmV1,
+        Self::Sglang,
+        Self::GuaranteedNoEvict,
+        Self::MaxUtilization,
+        Self::Sarathi,
+        Self::Orca,
+        Self::Static,
+    ];
+
+    /// Its name for people.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::VllmV1 => "vLLM V1",
+            Self::Sglang => "SGLang",
+            Self::GuaranteedNoEvict => "GUARANTEED_NO_EVICT",
+            Self::MaxUtilization => "MAX_UTILIZATION",
+            Self::Sarathi => "Sarathi",
+            Self::Orca => "Orca",
+            Self::Static => "static batching",
+        }
+    }
+}
+
+/// In which order requests wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub enum QueueOrder {
+    /// First come, first served.
+    #[default]
+    Fcfs,
+    /// By the request's priority, the lowest number first; equal ones by arrival.
+    Priority,
+    /// By what of the prompt is cached, the longest first (SGLang's `lpm`).
+    LongestPrefix,
+}
+
+/// How batches are formed.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scheduling {
+    /// The loop.
+    pub scheduler: Scheduler,
+    /// In which order requests wait.
+    pub order: QueueOrder,
+    /// vLLM's `long_prefill_token_threshold`: most tokens of one prompt in a step; 0: no limit.
+    pub long_prefill_token_threshold: u32,
+    /// vLLM's `max_num_partial_prefills`: most prompts under way at once; 0: no limit.
+    pub max_num_partial_prefills: u32,
+    /// Share of KV blocks that must stay free when a request is admitted.
+    pub watermark: f64,
+    /// SGLang's `enable_mixed_chunk`: decodes run in the steps of prompt chunks.
+    pub mixed_chunk: bool,
+    /// SGLang's `max_prefill_tokens`: most prompt tokens of a batch; 0: no limit.
+    pub max_prefill_tokens: u32,
+    /// SGLang's `schedule_conservativeness`: times the share of its answer a request is expected
+    /// still to need, when another is admitted.
+    pub conservativeness: f64,
+}
+
+impl Default for Scheduling {
+    fn default() -> Self {
+        Self {
+            scheduler: Scheduler::VllmV1,
+            order: QueueOrder::Fcfs,
+            long_prefill_token_threshold: 0,
+            max_num_partial_prefills: 0,
+            watermark: 0.0,
+            mixed_chunk: false,
+            max_prefill_tokens: 0,
+            conservativeness: 1.0,
+        }
+    }
+}
+
+/// What the host costs beside the step's own time (`Engine::host_step_time`).
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Host {
+    /// Whether the host prepares a step while the one before runs (vLLM `async_scheduling`, the
+    /// overlap scheduler of SGLang and TensorRT-LLM): a step takes the longer of host and device,
+    /// else their sum.
+    pub overlap: bool,
+    /// Host time of a step for each of its sequences.
+    pub per_sequence: Seconds,
+    /// Before a request reaches its scheduler: HTTP, templates, tokenising. One server does one at
+    /// a time.
+    pub request: Seconds,
+    /// Handing one token to its client: detokenising, streaming. One server does one at a time.
+    pub output: Seconds,
+    /// Issuing one kernel, or one graph.
+    pub launch: Seconds,
+}
+
+/// Which batches run as CUDA graphs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub enum GraphMode {
+    /// None: every kernel is issued by the host.
+    #[default]
+    None,
+    /// The pieces between attention kernels, of any batch.
+    Piecewise,
+    /// Whole steps of decodes only; others are eager.
+    FullDecode,
+    /// Whole steps of decodes, pieces of the others.
+    FullAndPiecewise,
+}
+
+/// CUDA graphs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Graphs {
+    /// Which batches.
+    pub mode: GraphMode,
+    /// Largest captured size, tokens; the sizes below it are the engine's.
+    pub max_size: u32,
+}
+
+/// Where KV goes when it leaves HBM.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum TierKind {
+    /// The host's memory.
+    Host,
+    /// Its disks.
+    Ssd,
+    /// A pool over the network.
+    Remote,
+}
+
+/// A tier of the KV cache below HBM. Rates and capacity are of one scheduler: all its GPUs together.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tier {
+    /// What it is.
+    pub kind: TierKind,
+    /// How much it holds.
+    pub capacity: Bytes,
+    /// Towards HBM.
+    pub read: ByteRate,
+    /// From HBM.
+    pub write: ByteRate,
+    /// Before the first byte comes.
+    pub latency: Seconds,
+}
+
+/// What of the KV cache is kept for reuse.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Caching {
+    /// Whether prompts that begin alike share what is cached.
+    pub prefix: bool,
+    /// Tiers below HBM, nearest first.
+    pub tiers: Vec<Tier>,
+}
+
+/// Who drafts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Draft {
+    /// Looking up what followed before: host only.
+    Ngram,
+    /// A smaller model beside the target, on the same GPUs.
+    Model {
+        /// Which.
+        model: ModelId,
+    },
+    /// The model's own multi-token-prediction layers or an EAGLE head: so many decoder layers of the
+    /// target's kind per token drafted, and the LM head.
+    Mtp {
+        /// Layers.
+        layers: u32,
+    },
+}
+
+/// Tokens drafted, verified together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Speculation {
+    /// Who drafts.
+    pub draft: Draft,
+    /// Draft passes, each one token deeper.
+    pub steps: u32,
+    /// Tokens verified beside the one that is sure: as many as steps in a chain, more in a tree.
+    pub verified: u32,
+    /// For each depth: how likely a token is accepted when all before it were. The last one holds for
+    /// all deeper.
+    pub acceptance: Vec<f64>,
+}
