@@ -1,5 +1,7 @@
 mod communication;
+mod decode;
 mod delta;
+mod edges;
 mod forests;
 mod gemm;
 mod moe;

@@ -185,7 +185,8 @@ fn beyond_its_tables_a_product_grows_as_physics_says() {
             "{:?}: {step} across the edge",
             surface.id
         );
-        let double = time(edge * 8.0).parts.seconds / time(edge * 4.0).parts.seconds;
+        // Where both operands spill from L2 between, twice the rows are somewhat more than that.
+        let double = time(edge * 32.0).parts.seconds / time(edge * 16.0).parts.seconds;
         assert!(
             (1.9..2.1).contains(&double),
             "{:?}: {double} for twice the rows",
