@@ -270,7 +270,7 @@ impl Files {
                 Some(document) => project::resolve(document, &file.path),
                 None => PathBuf::from(&file.path),
             };
-            let read = read_trace(&path, file.columns.as_ref())
+            let read = read_trace(&path, &file.options)
                 .map(Arc::new)
                 .map_err(|error| error.to_string());
             FileNews::Trace(file, read)
@@ -302,7 +302,7 @@ fn dialog(purpose: Purpose, start: Option<PathBuf>, name: &str) -> rfd::FileDial
             .set_file_name(name),
         Purpose::Model => dialog.add_filter("Model configuration", &["json"]),
         Purpose::Export => dialog.set_file_name(name),
-        Purpose::Trace => dialog.add_filter("Tables", &["csv"]),
+        Purpose::Trace => dialog.add_filter("Traces (*.csv, *.jsonl)", &["csv", "jsonl"]),
         Purpose::Profile | Purpose::Compare | Purpose::Calibrate => dialog,
     };
     match start {

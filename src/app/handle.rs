@@ -299,7 +299,7 @@ impl App {
                         .apply(Edit::project("Choose a trace", move |project| {
                             project.workload.trace = Some(crate::workload::TraceFile {
                                 path,
-                                columns: None,
+                                options: crate::workload::TraceOptions::default(),
                             });
                         }));
                 }

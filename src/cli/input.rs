@@ -1,5 +1,6 @@
 //! Reading what a command works on: project, catalog, models, trace, options.
 
+use super::trace_options::trace_options;
 use super::{Failure, InputArgs};
 use crate::catalog::{Catalog, user_presets_dir};
 use crate::cost::Fidelity;
@@ -8,7 +9,7 @@ use crate::model::Models;
 use crate::plan::{Compiled, Design, Severity, compile};
 use crate::project::{Project, load, resolve};
 use crate::study::Ask;
-use crate::workload::{Arrivals, ColumnMap, Load, TimeUnit, Trace, WorkloadError, read_trace};
+use crate::workload::{Arrivals, Load, Trace, WorkloadError, read_trace};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -33,11 +34,14 @@ impl Input {
         }
         let trace = match &args.trace {
             Some(path) => {
-                let map = args.columns.as_deref().map(column_map).transpose()?;
+                let options = args.columns.as_deref().map(trace_options).transpose()?;
                 project.workload.arrivals = Arrivals::Trace;
                 // All of it, unless a number is asked for.
                 project.workload.requests = args.requests.unwrap_or(0);
-                Some(read_trace(path, map.as_ref()).map_err(|e| Failure::usage(&e))?)
+                Some(
+                    read_trace(path, &options.unwrap_or_default())
+                        .map_err(|e| Failure::usage(&e))?,
+                )
             }
             None => of_project(&project, &args.file)?,
         };
@@ -111,48 +115,11 @@ impl Input {
 
 fn of_project(project: &Project, file: &Path) -> Result<Option<Trace>, Failure> {
     match (&project.workload.arrivals, &project.workload.trace) {
-        (Arrivals::Trace, Some(trace)) => {
-            read_trace(&resolve(file, &trace.path), trace.columns.as_ref())
-                .map(Some)
-                .map_err(|e| Failure::usage(&e))
-        }
+        (Arrivals::Trace, Some(trace)) => read_trace(&resolve(file, &trace.path), &trace.options)
+            .map(Some)
+            .map_err(|e| Failure::usage(&e)),
         _ => Ok(None),
     }
-}
-
-/// `arrival=a,input=b,output=c[,unit=ms][,drop-failed]`.
-fn column_map(text: &str) -> Result<ColumnMap, Failure> {
-    let wrong = |what: &str| {
-        Failure::Usage(format!(
-            "--columns {text}: {what}; write arrival=NAME,input=NAME,output=NAME[,unit=s|ms|us|ns][,drop-failed]"
-        ))
-    };
-    let (mut arrival, mut input, mut output, mut unit, mut drop) = (None, None, None, None, false);
-    for part in text.split(',') {
-        match part.split_once('=') {
-            Some(("arrival", name)) => arrival = Some(name),
-            Some(("input", name)) => input = Some(name),
-            Some(("output", name)) => output = Some(name),
-            Some(("unit", name)) => {
-                unit = Some(match name {
-                    "s" => TimeUnit::Seconds,
-                    "ms" => TimeUnit::Milliseconds,
-                    "us" => TimeUnit::Microseconds,
-                    "ns" => TimeUnit::Nanoseconds,
-                    _ => return Err(wrong("the unit is not one of s, ms, us, ns")),
-                });
-            }
-            None if part == "drop-failed" => drop = true,
-            _ => return Err(wrong(&format!("“{part}” is not understood"))),
-        }
-    }
-    let (Some(arrival), Some(input), Some(output)) = (arrival, input, output) else {
-        return Err(wrong("arrival, input and output are all needed"));
-    };
-    let mut map = ColumnMap::new(arrival, input, output);
-    map.arrival_unit = unit;
-    map.drop_failed = drop;
-    Ok(map)
 }
 
 /// Why a design can't run, one finding a line.

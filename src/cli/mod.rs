@@ -15,6 +15,7 @@ mod model;
 mod new;
 mod print;
 mod simulate;
+mod trace_options;
 mod validate;
 
 pub use demo::without_display;
@@ -65,10 +66,12 @@ pub struct InputArgs {
     /// Design to take, by id or name; without it the first (curve and check: all).
     #[arg(long)]
     pub design: Option<String>,
-    /// Replay a trace: CSV of arrival, prompt and answer tokens (ours, Azure's, or any by --columns).
-    #[arg(long, value_name = "FILE.csv")]
+    /// Replay a trace: CSV of arrival, prompt and answer tokens (ours, Azure's, or any by --columns),
+    /// or JSON lines after Mooncake with block hashes.
+    #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
-    /// Columns of the trace: arrival=NAME,input=NAME,output=NAME[,unit=s|ms|us|ns][,drop-failed].
+    /// How the trace is read: arrival=NAME,input=NAME,output=NAME[,unit=s|ms|us|ns][,priority=NAME]
+    /// [,session=NAME][,blocks=NAME], drop-failed, block=TOKENS, ties=even|random, window=FROM:TO.
     #[arg(long, value_name = "MAP", requires = "trace")]
     pub columns: Option<String>,
     /// Requests to send, instead of the project's number.

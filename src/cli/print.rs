@@ -1,7 +1,7 @@
 //! Readable lines and tables for the terminal.
 
 use crate::plan::{Finding, Place, Severity};
-use crate::sim::{Stats, Summary};
+use crate::sim::{PoolTime, Stats, Summary};
 use crate::workload::Load;
 
 /// A text of the document for the terminal: control characters, which could steer it, are shown as
@@ -141,6 +141,7 @@ pub(super) fn summary(summary: &Summary) -> String {
     if summary.work.preemptions > 0 {
         lines.push(format!("  preempted  {} times", summary.work.preemptions));
     }
+    lines.extend(summary.breakdown.iter().flat_map(pool_time));
     let provenance = &summary.provenance;
     let shares: Vec<String> = provenance
         .time_shares
@@ -160,7 +161,40 @@ pub(super) fn summary(summary: &Summary) -> String {
         provenance.engines.join(" and "),
         provenance.seed
     ));
+    for (index, limit) in summary.limits.iter().enumerate() {
+        let head = if index == 0 { "limits" } else { "" };
+        lines.push(format!("  {head:<10} {}", plain(&limit.text)));
+    }
     lines.join("\n")
+}
+
+/// Where a pool's device time went, a line for each kind of steps.
+fn pool_time(pool: &PoolTime) -> Vec<String> {
+    let mut lines = vec![format!(
+        "  {:<10} busy {:.0} %; {:.1} run, {:.1} wait, KV {:.0} % on average",
+        plain(&pool.pool),
+        pool.busy * 100.0,
+        pool.running,
+        pool.waiting,
+        pool.kv * 100.0
+    )];
+    let steps = pool.phases.iter().filter(|phase| phase.steps > 0);
+    lines.extend(steps.map(|phase| {
+        let classes: Vec<String> = phase
+            .by_class
+            .iter()
+            .map(|(class, seconds)| format!("{class} {:.0} %", seconds / pool.seconds * 100.0))
+            .collect();
+        format!(
+            "  {:<10} {} steps {}, {:.0} tokens each: {}",
+            "",
+            phase.steps,
+            phase.carries,
+            phase.tokens_per_step,
+            classes.join(", ")
+        )
+    }));
+    lines
 }
 
 /// `83 % calibrated, 17 % roofline`.

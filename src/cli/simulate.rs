@@ -3,13 +3,19 @@
 use super::input::{Input, cannot_run};
 use super::{Failure, InputArgs, print};
 use crate::report::load_value;
-use crate::sim::{Control, Scenario, SimError, Summary, run};
+use crate::sim::{
+    Control, Progress, Recording, Scenario, SimError, Summary, Timeline, Trace, run_recorded,
+};
 use crate::workload::{Arrivals, Load, Process};
 use clap::Args;
 use serde_json::{Value, json};
+use std::fs::File;
+use std::io::{BufWriter, IsTerminal as _};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
 
 /// Arguments of `simulate`.
 #[derive(Debug, Args)]
@@ -28,7 +34,21 @@ pub struct SimulateArgs {
     /// Add what the run did: events, steps, wall time, memory.
     #[arg(long)]
     stats: bool,
+    /// Write every step and request as a trace for Perfetto or chrome://tracing.
+    #[arg(long, value_name = "OUT.json")]
+    trace_out: Option<PathBuf>,
+    /// Most events of the trace.
+    #[arg(long, value_name = "N", default_value_t = TRACE_EVENTS, requires = "trace_out")]
+    trace_limit: u64,
+    /// Write replicas and links over time, as JSON.
+    #[arg(long, value_name = "OUT.json")]
+    timeline: Option<PathBuf>,
 }
+
+/// Some hundred megabytes: what trace viewers still open.
+const TRACE_EVENTS: u64 = 1_000_000;
+/// Time between two words about progress.
+const PROGRESS_EVERY: Duration = Duration::from_millis(500);
 
 pub(super) fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
     let mut input = Input::read(&args.input)?;
@@ -56,12 +76,12 @@ pub(super) fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
         fidelity: Arc::clone(&input.ask.fidelity),
     };
     let started = Instant::now();
-    let cancel = AtomicBool::new(false);
-    let summary = run(&scenario, Control { cancel: &cancel }).map_err(|error| match error {
-        SimError::Workload(error) => Failure::usage(&error),
-        error => Failure::CannotRun(error.to_string()),
-    })?;
+    let (summary, timeline) = recorded(args, &scenario)?;
     let wall = started.elapsed().as_secs_f64();
+    if let (Some(path), Some(timeline)) = (&args.timeline, &timeline) {
+        let out = create(path)?;
+        serde_json::to_writer(out, timeline).map_err(|error| cannot_write(path, &error))?;
+    }
     if args.input.json {
         let mut value = to_json(design.id.as_str(), load, &summary);
         if args.stats
@@ -78,6 +98,68 @@ pub(super) fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Runs a scenario with what is to be written of it, telling how far it is where someone looks on.
+fn recorded(
+    args: &SimulateArgs,
+    scenario: &Scenario,
+) -> Result<(Summary, Option<Timeline>), Failure> {
+    let mut trace = match &args.trace_out {
+        Some(path) => Some(Trace::new(Box::new(create(path)?), args.trace_limit)),
+        None => None,
+    };
+    let progress = Progress::default();
+    let cancel = AtomicBool::new(false);
+    let outcome = std::thread::scope(|scope| {
+        let (done, wait) = channel::<()>();
+        if std::io::stderr().is_terminal() {
+            let progress = &progress;
+            scope.spawn(move || {
+                let mut said = false;
+                while wait.recv_timeout(PROGRESS_EVERY) == Err(RecvTimeoutError::Timeout) {
+                    let ended = progress.ended.load(Ordering::Relaxed);
+                    let total = progress.total.load(Ordering::Relaxed);
+                    eprint!("\r{ended} of {total} requests have ended ");
+                    said = true;
+                }
+                if said {
+                    eprintln!();
+                }
+            });
+        }
+        let recording = Recording {
+            timeline: args.timeline.is_some(),
+            trace: trace.as_mut(),
+            progress: Some(&progress),
+        };
+        let outcome = run_recorded(scenario, Control { cancel: &cancel }, recording);
+        drop(done);
+        outcome
+    });
+    // A run that stalled has a trace, too.
+    if let (Some(trace), Some(path)) = (trace, &args.trace_out) {
+        let end = trace.finish().map_err(|error| cannot_write(path, &error))?;
+        if let Some(at) = end.cut_at_s {
+            eprintln!(
+                "note: the trace ends at {at:.3} s, after {} events; --trace-limit takes more",
+                end.events
+            );
+        }
+    }
+    outcome.map_err(|error| match error {
+        SimError::Workload(error) => Failure::usage(&error),
+        error => Failure::CannotRun(error.to_string()),
+    })
+}
+
+fn create(path: &Path) -> Result<BufWriter<File>, Failure> {
+    let file = File::create(path).map_err(|error| cannot_write(path, &error))?;
+    Ok(BufWriter::new(file))
+}
+
+fn cannot_write(path: &Path, error: &dyn std::fmt::Display) -> Failure {
+    Failure::Usage(format!("{} can't be written: {error}", path.display()))
 }
 
 /// A load given on the command line decides what kind of arrivals there are.

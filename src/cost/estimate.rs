@@ -45,10 +45,11 @@ pub fn estimate_capacity(
             .min(f64::from(pool.engine.max_num_seqs))
             .clamp(1.0, 4096.0);
         // The slowest stage sets the pace of a full pipeline.
+        let overlap = pool.engine.host.overlap;
         let mut pace = |shape: LaneShape<'_>| {
             let shapes = vec![shape; lanes];
             (0..pricer.stage_count())
-                .map(|stage| pricer.stage(stage, &shapes).total)
+                .map(|stage| pricer.stage(stage, &shapes).took(overlap))
                 .max()
                 .unwrap_or(1) as f64
                 * 1e-12

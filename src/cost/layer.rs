@@ -146,6 +146,18 @@ pub(super) fn embedding(model: &Model, tokens: f64) -> Kernels {
     )]
 }
 
+/// What brings the target's hidden states and the embedding together before an MTP layer or an EAGLE
+/// head: a norm of each and one product of both, which no checkpoint quantises (DeepSeek-V3's
+/// `eh_proj`, EAGLE's `fc`), whole on every rank.
+pub(super) fn fusion(model: &Model, tokens: f64) -> Kernels {
+    let h = real(model.hidden);
+    vec![
+        stream(tokens, 2.0 * h),
+        stream(tokens, 2.0 * h),
+        (Class::Linear, Gemm::WIDE.linear(tokens, 2.0 * h, h)),
+    ]
+}
+
 /// Final norm, LM head and sampling of `sequences` tokens (last stage).
 pub(super) fn head(model: &Model, layout: Layout, precision: Precision, sequences: f64) -> Kernels {
     let (h, vocab) = (real(model.hidden), real(model.vocab));

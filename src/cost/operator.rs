@@ -207,6 +207,24 @@ pub enum Operator {
 }
 
 impl Operator {
+    /// Kernels that run one after another for it.
+    #[must_use]
+    pub const fn kernels(&self) -> u32 {
+        match self {
+            Self::Linear { .. }
+            | Self::HeadProduct { .. }
+            | Self::Prefill { .. }
+            | Self::Step { .. }
+            | Self::Elementwise { .. } => 1,
+            // The split-KV kernel and its combine; scores and the choice.
+            Self::Decode { .. } | Self::Scores { .. } => 2,
+            // Two grouped GEMMs, an activation, and sorting tokens by expert.
+            Self::Experts { .. } => 4,
+            // flash-linear-attention's and SSD's forward: sums, scores, states, outputs.
+            Self::Scan { .. } => 5,
+        }
+    }
+
     /// Floating-point operations (a multiply-add is two) and bytes moved.
     #[must_use]
     pub fn work(&self) -> (f64, f64) {

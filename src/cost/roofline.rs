@@ -94,24 +94,21 @@ impl Prices for RooflineOn {
     }
 
     fn price(&self, operator: &Operator) -> OpCost {
-        let (efficiency, dtype, kernels) = match *operator {
-            Operator::Linear { gemm, .. } => (GEMM, gemm, 1),
-            Operator::HeadProduct { .. } => (GEMM, Dtype::Bf16, 1),
-            // Two grouped GEMMs, an activation, and sorting tokens by expert.
-            Operator::Experts { gemm, .. } => (GROUPED, gemm, 4),
-            Operator::Prefill { .. } => (PREFILL, Dtype::Bf16, 1),
-            // The split-KV kernel and its combine.
-            Operator::Decode { .. } => (DECODE, Dtype::Bf16, 2),
-            // Products in FP8 (DeepGEMM's `fp8_mqa_logits`), else as attention's; then the choice.
+        let (efficiency, dtype) = match *operator {
+            Operator::Linear { gemm, .. } => (GEMM, gemm),
+            Operator::HeadProduct { .. } => (GEMM, Dtype::Bf16),
+            Operator::Experts { gemm, .. } => (GROUPED, gemm),
+            Operator::Prefill { .. } => (PREFILL, Dtype::Bf16),
+            Operator::Decode { .. } | Operator::Step { .. } => (DECODE, Dtype::Bf16),
+            // Products in FP8 (DeepGEMM's `fp8_mqa_logits`), else as attention's.
             Operator::Scores {
                 dtype: Dtype::Fp8, ..
-            } => (DECODE, Dtype::Fp8, 2),
-            Operator::Scores { .. } => (DECODE, Dtype::Bf16, 2),
-            Operator::Step { .. } => (DECODE, Dtype::Bf16, 1),
-            // flash-linear-attention's and SSD's forward: sums, scores, states, outputs.
-            Operator::Scan { .. } => (SCAN, Dtype::Bf16, 5),
-            Operator::Elementwise { .. } => (STREAM, Dtype::Bf16, 1),
+            } => (DECODE, Dtype::Fp8),
+            Operator::Scores { .. } => (DECODE, Dtype::Bf16),
+            Operator::Scan { .. } => (SCAN, Dtype::Bf16),
+            Operator::Elementwise { .. } => (STREAM, Dtype::Bf16),
         };
+        let kernels = operator.kernels();
         let (flops, bytes) = operator.work();
         OpCost::roofline(
             flops / (self.peaks.of(dtype).get() * efficiency.compute),

@@ -6,145 +6,62 @@
 //! sums of what they see of their contexts), attention of each prefill chunk, the experts (by the
 //! tokens of all lanes), collectives, and the ends of the model. Lanes that share experts meet at
 //! every layer: the slowest lane's attention counts.
+//!
+//! - **Graphs** (`plan::Captured`): a step that runs in a captured size is padded to it. Kernels by
+//!   tokens and experts work on the padding; attention does in whole graphs, where its sequences see
+//!   nothing. Lanes that share experts run in the same graph, as large as the largest needs.
+//! - **Host** (`step/price.rs`): preparing is the first stage's, its own process's for each lane; every
+//!   stage issues its own kernels.
+//! - **Drafts** (`step/drafts.rs`): a sequence's drafted tokens are verified as further rows of its
+//!   attention; the drafter's passes are the last stage's.
+//! - **Context parallelism**: ranks split a prompt's tokens in zigzag, tell each other its keys and
+//!   values at every layer (all-gather, as SGLang does), and all keep all of them. Decodes gain nothing:
+//!   every rank computes all of them.
 
 mod curve;
+mod drafts;
 mod kinds;
+mod launches;
+mod price;
+mod shape;
+mod tower;
 
-use super::collective::{CommGroup, all_gather, all_reduce, point_to_point};
-use super::layer::{
-    Kernels, PrefillShape, by_tokens, embedding, expert_width, experts, head, inner_reduction,
-};
-use super::operator::{Class, Fidelity, OpCost, Operator, Origin, Prices};
+pub use price::{Issued, Picos, StepPrice};
+pub use shape::{Chunk, LaneShape};
+
+use super::collective::{CommGroup, point_to_point};
+use super::operator::{Class, Fidelity};
+use super::reach::reaches;
 use super::roofline::RooflineOn;
-use crate::cluster::{Router, Topology};
-use crate::model::{Model, Precision};
-use crate::plan::{Layout, PlannedPool, Replica};
-use crate::units::ByteRate;
-use crate::units::real;
+use crate::cluster::{GpuIx, Router, Topology};
+use crate::model::Model;
+use crate::plan::{Captured, Draft, EngineKind, PlannedPool, Replica};
+use crate::units::{ByteRate, real};
 use curve::Priced;
-use kinds::{LayerKind, kinds};
+use drafts::Drafter;
+use kinds::kinds;
+use price::picos;
 use std::sync::Arc;
-
-/// Integer time inside a step: 10⁻¹² s.
-pub type Picos = u64;
-
-/// One prefill chunk of a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Chunk {
-    /// New tokens.
-    pub tokens: u32,
-    /// Tokens of the sequence already in the cache.
-    pub context: u32,
-}
-
-/// What one lane does in a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct LaneShape<'a> {
-    /// Decoding sequences, one token each beside those drafted.
-    pub decodes: u32,
-    /// Tokens drafted for them, which the step verifies.
-    pub drafted: u32,
-    /// Sum of their contexts, the new token included.
-    pub context: u64,
-    /// Sums of what they see of their contexts, for each of the model's [`reaches`] in order. One
-    /// left out is taken as the whole context.
-    pub reached: &'a [u64],
-    /// Prefill chunks.
-    pub chunks: &'a [Chunk],
-    /// Tokens sampled: decodes and prompts that end in this step.
-    pub sampled: u32,
-}
-
-impl LaneShape<'_> {
-    /// Tokens of the lane.
-    #[must_use]
-    pub fn tokens(&self) -> u32 {
-        self.decodes + self.drafted + self.chunks.iter().map(|chunk| chunk.tokens).sum::<u32>()
-    }
-}
-
-/// Time of a step or stage, in all and by class.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct StepPrice {
-    /// Time in all.
-    pub total: Picos,
-    /// By [`Class`] index.
-    pub by_class: [Picos; Class::COUNT],
-    /// By [`Origin`] index.
-    pub by_origin: [Picos; Origin::COUNT],
-    /// How much less, and how much more, it may be: each part's own band, all off the same way.
-    pub off: [Picos; 2],
-}
-
-impl StepPrice {
-    fn add(&mut self, class: Class, own: Priced) {
-        let time = picos(own.seconds);
-        self.total = self.total.saturating_add(time);
-        let sum = &mut self.by_class[class as usize];
-        *sum = sum.saturating_add(time);
-        let sum = &mut self.by_origin[own.origin as usize];
-        *sum = sum.saturating_add(time);
-        for (sum, share) in self.off.iter_mut().zip([own.band.below, own.band.above]) {
-            *sum = sum.saturating_add(picos(own.seconds * share));
-        }
-    }
-
-    fn add_all(&mut self, other: &Self) {
-        self.total = self.total.saturating_add(other.total);
-        let mine = self
-            .by_class
-            .iter_mut()
-            .chain(&mut self.by_origin)
-            .chain(&mut self.off);
-        let theirs = other
-            .by_class
-            .iter()
-            .chain(&other.by_origin)
-            .chain(&other.off);
-        for (mine, theirs) in mine.zip(theirs) {
-            *mine = mine.saturating_add(*theirs);
-        }
-    }
-}
-
-/// Seconds to whole picoseconds. Prices are non-negative and far below the range's end.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "float casts saturate"
-)]
-fn picos(seconds: f64) -> Picos {
-    (seconds * 1e12 + 0.5) as Picos
-}
-
-/// A stage: its layers and its tables.
-struct StagePrices {
-    kinds: Vec<LayerKind>,
-    first: bool,
-    last: bool,
-    /// By a lane's tokens.
-    lane: Vec<Option<StepPrice>>,
-    /// By a lane's decodes: attention but for its contexts.
-    decode: Vec<Option<StepPrice>>,
-    /// By tokens of all lanes, if experts are there.
-    experts: Vec<Option<StepPrice>>,
-    /// By sampled tokens of a lane.
-    head: Vec<Option<StepPrice>>,
-}
+use tower::{Parts, Pass, Ranks, Tower};
 
 /// Prices steps of one pool's replicas.
 pub struct StepPricer {
-    model: Arc<Model>,
-    layout: Layout,
-    precision: Precision,
-    prices: Arc<dyn Prices>,
-    roofline: RooflineOn,
-    tp: CommGroup,
-    dp: CommGroup,
+    ranks: Ranks,
     /// Path from a stage to the next: rate of one rank's share and latency.
     next_stage: Option<(ByteRate, f64)>,
-    host: f64,
-    stages: Vec<StagePrices>,
+    captured: Captured,
+    /// Drafted tokens of each sequence of a whole graph.
+    verified: u32,
+    /// Sequences may differ in drafted tokens, and the graph can't pad them: vLLM's n-grams, where a
+    /// sequence without a match has none. All other drafts are as many for every sequence.
+    ragged: bool,
+    /// Whole graphs end with the logits: SGLang's and TensorRT-LLM's; vLLM's with the hidden states.
+    head_inside: bool,
+    host: Picos,
+    host_per_sequence: Picos,
+    launch: Picos,
+    stages: Vec<Tower>,
+    drafter: Option<Drafter>,
 }
 
 impl StepPricer {
@@ -165,226 +82,118 @@ impl StepPricer {
             .map(|lane| replica.lane(layout, 0, lane)[0])
             .collect();
         let dp = CommGroup::of(topology, &mut router, &peers);
+        let sharers: Vec<GpuIx> = replica.sharers(layout, 0, 0).collect();
+        let cp = CommGroup::of(topology, &mut router, &sharers);
         let next_stage = (layout.pp > 1)
             .then(|| router.path(replica.lane(layout, 0, 0)[0], replica.lane(layout, 1, 0)[0]))
             .flatten()
             .map(|path| (path.rate, path.latency.get()));
-        let last = pool.stages.len() - 1;
-        let stages = pool
-            .stages
-            .iter()
-            .enumerate()
-            .map(|(index, runs)| StagePrices {
-                kinds: kinds(model, runs, layout, pool.precision),
-                first: index == 0,
-                last: index == last,
-                lane: Vec::new(),
-                decode: Vec::new(),
-                experts: Vec::new(),
-                head: Vec::new(),
-            })
-            .collect();
-        Self {
-            model: Arc::clone(model),
+        let ranks = Ranks {
             layout,
-            precision: pool.precision,
             prices: fidelity.on(&pool.gpu, &pool.engine),
             roofline: RooflineOn::of(&pool.gpu),
             tp,
             dp,
+            cp,
+        };
+        let known = reaches(model);
+        let last = pool.stages.len() - 1;
+        let stages = pool.stages.iter().enumerate().map(|(index, runs)| {
+            let parts = Parts {
+                model: Arc::clone(model),
+                precision: pool.precision,
+                kinds: kinds(model, runs, layout, pool.precision, &known),
+                first: index == 0,
+                last: index == last,
+                fuses: false,
+            };
+            Tower::new(parts, &ranks)
+        });
+        let engine = &pool.engine;
+        let vllm = engine.kind == EngineKind::Vllm;
+        let speculation = engine.speculation.as_ref();
+        let ngram = speculation.is_some_and(|own| own.draft == Draft::Ngram);
+        Self {
             next_stage,
-            host: pool.engine.host_step_time.get(),
-            stages,
+            captured: Captured::of(engine),
+            verified: speculation.map_or(0, |own| own.verified),
+            ragged: vllm && ngram,
+            head_inside: !vllm,
+            host: picos(engine.host_step_time.get()),
+            host_per_sequence: picos(engine.host.per_sequence.get()),
+            launch: picos(engine.host.launch.get()),
+            stages: stages.collect(),
+            drafter: Drafter::of(model, pool, &ranks, &known),
+            ranks,
         }
     }
 
     /// Pipeline stages.
     #[must_use]
-    pub fn stage_count(&self) -> usize {
+    pub const fn stage_count(&self) -> usize {
         self.stages.len()
     }
 
     /// The price of one stage of a step. Lanes without work still wait for the others.
     pub fn stage(&mut self, stage: usize, lanes: &[LaneShape<'_>]) -> StepPrice {
-        let all: u32 = lanes.iter().map(LaneShape::tokens).sum();
-        let mut slowest = StepPrice::default();
-        for lane in lanes {
-            let price = self.lane(stage, lane);
-            if price.total > slowest.total {
-                slowest = price;
-            }
-        }
-        if self.stages[stage].kinds.iter().any(|kind| kind.moe) {
-            slowest.add_all(&self.lookup(stage, Table::Experts, all));
-        }
-        if let (false, Some((rate, latency))) = (self.stages[stage].last, self.next_stage) {
-            let busiest = lanes.iter().map(LaneShape::tokens).max().unwrap_or(0);
+        let pass = self.runs_as(lanes);
+        let tower = &mut self.stages[stage];
+        let mut price = tower.pass(&self.ranks, lanes.iter().copied(), pass);
+        if let (false, Some((rate, latency))) = (tower.is_last(), self.next_stage) {
+            let layout = self.ranks.layout;
+            let own = lanes.iter().map(|lane| lane.on_rank(layout.cp)).max();
+            let busiest = own.unwrap_or(0).max(pass.tokens);
             // TP ranks send a slice each.
             let bytes =
-                f64::from(busiest) * real(self.model.hidden) * 2.0 / f64::from(self.layout.tp);
+                f64::from(busiest) * real(tower.model().hidden) * 2.0 / f64::from(layout.tp);
             let send = point_to_point(bytes, rate, latency);
-            slowest.add(Class::Communication, Priced::of(&send));
+            price.add(Class::Communication, Priced::of(&send));
+            price.launches += 1;
         }
-        if self.stages[stage].first {
-            let host = Priced {
-                seconds: self.host,
-                ..Priced::NOTHING
-            };
-            slowest.add(Class::Host, host);
+        if tower.is_first() {
+            let sequences = lanes.iter().map(LaneShape::sequences).max().unwrap_or(0);
+            let each = self.host_per_sequence.saturating_mul(u64::from(sequences));
+            price.host = self.host.saturating_add(each);
         }
-        slowest
+        if let (true, Some(drafter)) = (tower.is_last(), &mut self.drafter) {
+            let drafts = drafter.passes(&self.ranks, &self.captured, lanes, pass);
+            price.add_all(&drafts);
+        }
+        price.launch = self.launch;
+        price
     }
 
-    fn lane(&mut self, stage: usize, lane: &LaneShape<'_>) -> StepPrice {
-        let tokens = lane.tokens();
+    /// In which graph a step runs.
+    fn runs_as(&self, lanes: &[LaneShape<'_>]) -> Pass {
+        if self.captured.is_none() {
+            return Pass::default();
+        }
+        let (mut tokens, mut sequences, mut decodes) = (0, 0, true);
+        for lane in lanes {
+            tokens = lane.on_rank(self.ranks.layout.cp).max(tokens);
+            sequences = lane.decodes.max(sequences);
+            decodes &= lane.chunks.is_empty();
+            decodes &= !self.ragged || lane.drafted == lane.decodes.saturating_mul(self.verified);
+        }
         if tokens == 0 {
-            return StepPrice::default();
+            return Pass::default();
         }
-        let mut price = self.lookup(stage, Table::Lane, tokens);
-        if lane.decodes > 0 {
-            price.add_all(&self.lookup(stage, Table::Decode, lane.decodes));
-            for kind in &mut self.stages[stage].kinds {
-                for own in kind.over_contexts(lane, &*self.prices) {
-                    price.add(Class::Attention, own.times(kind.count));
-                }
-            }
-        }
-        for chunk in lane.chunks {
-            let chunk = PrefillShape {
-                tokens: u64::from(chunk.tokens),
-                context: u64::from(chunk.context),
+        let whole = decodes.then(|| self.captured.whole(sequences, 1 + self.verified));
+        if let Some(padded) = whole.flatten() {
+            return Pass {
+                issued: Issued::Whole,
+                tokens: padded.tokens,
+                sequences: padded.sequences,
+                head_inside: self.head_inside,
+                one_each: false,
             };
-            for kind in &mut self.stages[stage].kinds {
-                let [attention, linear] = kind.over_chunk(chunk, &*self.prices, &self.roofline);
-                price.add(Class::Attention, attention.times(kind.count));
-                price.add(Class::Linear, linear.times(kind.count));
-            }
         }
-        if self.stages[stage].last && lane.sampled > 0 {
-            price.add_all(&self.lookup(stage, Table::Head, lane.sampled));
-        }
-        price
-    }
-
-    fn lookup(&mut self, stage: usize, table: Table, key: u32) -> StepPrice {
-        let index = key as usize;
-        let rows = self.table(stage, table);
-        if let Some(Some(price)) = rows.get(index) {
-            return *price;
-        }
-        let price = self.price_of(stage, table, key);
-        let rows = self.table(stage, table);
-        if rows.len() <= index {
-            rows.resize(index + 1, None);
-        }
-        rows[index] = Some(price);
-        price
-    }
-
-    fn table(&mut self, stage: usize, table: Table) -> &mut Vec<Option<StepPrice>> {
-        let stage = &mut self.stages[stage];
-        match table {
-            Table::Lane => &mut stage.lane,
-            Table::Decode => &mut stage.decode,
-            Table::Experts => &mut stage.experts,
-            Table::Head => &mut stage.head,
-        }
-    }
-
-    fn price_of(&self, stage: usize, table: Table, key: u32) -> StepPrice {
-        let n = f64::from(key);
-        let parts = &self.stages[stage];
-        let mut price = StepPrice::default();
-        let h = real(self.model.hidden);
-        let add = |price: &mut StepPrice, kernels: &Kernels, times: f64| {
-            add_kernels(price, &*self.prices, kernels.iter().copied(), times);
-        };
-        match table {
-            Table::Lane => {
-                for kind in &parts.kinds {
-                    add(
-                        &mut price,
-                        &by_tokens(&self.model, kind.run, self.layout, self.precision, n),
-                        kind.count,
-                    );
-                }
-                if parts.first {
-                    add(&mut price, &embedding(&self.model, n), 1.0);
-                }
-                // All-reduces of the layers; TP splits the embedding's rows, so its look-up ends in
-                // one too.
-                let reduce = all_reduce(&self.tp, n * h * 2.0, &*self.prices);
-                let times: f64 = parts
-                    .kinds
-                    .iter()
-                    .map(|kind| kind.reductions * kind.count)
-                    .sum::<f64>()
-                    + if parts.first { 1.0 } else { 0.0 };
-                add_cost(&mut price, &reduce, times);
-                for kind in &parts.kinds {
-                    let inner = inner_reduction(&self.model.layers[kind.run]);
-                    let reduce = all_reduce(&self.tp, n * inner * 2.0, &*self.prices);
-                    add_cost(&mut price, &reduce, kind.count);
-                }
-            }
-            Table::Decode => {
-                for kind in &parts.kinds {
-                    add(&mut price, &kind.attention.decode(n), kind.count);
-                }
-            }
-            Table::Experts => {
-                // Router and shared experts by lane, lanes taken as level.
-                let lane = n / f64::from(self.layout.dp);
-                for kind in parts.kinds.iter().filter(|kind| kind.moe) {
-                    add(
-                        &mut price,
-                        &experts(&self.model, kind.run, self.layout, self.precision, lane, n),
-                        kind.count,
-                    );
-                    // vLLM's default: tokens of all lanes are gathered before the experts, their
-                    // results scattered after, then summed over TP.
-                    let width = expert_width(&self.model, kind.run);
-                    let exchange = all_gather(&self.dp, n * width * 2.0, &*self.prices);
-                    add_cost(&mut price, &exchange, 2.0 * kind.count);
-                    let reduce = all_reduce(&self.tp, lane * h * 2.0, &*self.prices);
-                    add_cost(&mut price, &reduce, kind.count);
-                }
-            }
-            Table::Head => {
-                let kernels = head(&self.model, self.layout, self.precision, n);
-                add(&mut price, &kernels, 1.0);
-                let logits = n * real(self.model.vocab) * 2.0;
-                add_cost(
-                    &mut price,
-                    &all_gather(&self.tp, logits, &*self.prices),
-                    1.0,
-                );
-            }
-        }
-        price
-    }
-}
-
-#[derive(Clone, Copy)]
-enum Table {
-    Lane,
-    Decode,
-    Experts,
-    Head,
-}
-
-/// A collective, so many times.
-fn add_cost(price: &mut StepPrice, cost: &OpCost, times: f64) {
-    price.add(Class::Communication, Priced::of(cost).times(times));
-}
-
-fn add_kernels(
-    price: &mut StepPrice,
-    prices: &dyn Prices,
-    kernels: impl Iterator<Item = (Class, Operator)>,
-    times: f64,
-) {
-    for (class, operator) in kernels {
-        price.add(class, Priced::of(&prices.price(&operator)).times(times));
+        self.captured
+            .pieces(tokens)
+            .map_or_else(Pass::default, |tokens| Pass {
+                issued: Issued::Pieces,
+                tokens,
+                ..Pass::default()
+            })
     }
 }

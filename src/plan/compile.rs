@@ -4,7 +4,7 @@ mod fits;
 mod serving;
 
 use super::design::{Design, ModelRef};
-use super::engine::EngineKind;
+use super::engine::{Draft, EngineKind};
 use super::finding::{Change, Finding, Place, Severity};
 use super::frozen::{Plan, PlannedPool, Replica};
 use super::legality::{self, Facts};
@@ -68,6 +68,7 @@ pub fn compile(design: &Design, catalog: &Catalog, models: &Models, demand: Dema
     let mut compiling = Compiling {
         design,
         model: &model,
+        models,
         demand,
         topology: &topology,
         findings,
@@ -163,6 +164,7 @@ fn resolve(model: &ModelRef, models: &Models) -> Result<Arc<Model>, String> {
 struct Compiling<'a> {
     design: &'a Design,
     model: &'a Model,
+    models: &'a Models,
     demand: Demand,
     topology: &'a Topology,
     findings: Vec<Finding>,
@@ -262,6 +264,10 @@ impl Compiling<'_> {
         legality::layout(self.model, pool, count, &mut self.findings);
         legality::engine(pool, self.demand.longest_context, &mut self.findings);
         legality::precision(pool, &gpu, &mut self.findings);
+        legality::context(self.model, pool, &mut self.findings);
+        let draft = self.draft(pool);
+        let drafting = draft.as_deref();
+        legality::drafts(self.model, pool, drafting, pool.layout, &mut self.findings);
         if self.errors() > before {
             return None;
         }
@@ -302,9 +308,9 @@ impl Compiling<'_> {
             ));
         }
         self.joined(pool, &placed.replicas);
-        let memory = budget(self.model, pool, &gpu, layout);
+        let memory = budget(self.model, drafting, pool, &gpu, layout);
         self.memory.push((pool.id.clone(), memory.clone()));
-        self.fits(pool, &gpu, layout, count, &memory);
+        self.fits(pool, &gpu, drafting, (layout, count), &memory);
         Some(PlannedPool {
             id: pool.id.clone(),
             name: pool.name.clone(),
@@ -312,6 +318,7 @@ impl Compiling<'_> {
             layout,
             engine: pool.engine.clone(),
             precision: pool.precision,
+            draft: draft.clone(),
             stages: split_layers(self.model, layout.pp),
             replicas: placed.replicas,
             memory,
@@ -319,25 +326,18 @@ impl Compiling<'_> {
         })
     }
 
+    /// The model that drafts for a pool's, where one does and is in the library.
+    fn draft(&self, pool: &Pool) -> Option<Arc<Model>> {
+        let own = pool.engine.speculation.as_ref()?;
+        let Draft::Model { model } = &own.draft else {
+            return None;
+        };
+        self.models.get(model).cloned().map(Arc::new)
+    }
+
     /// What can be drawn, weighed and checked, but not simulated as it is.
     fn not_simulated(&mut self, pool: &Pool) {
         let place = || Place::Pool(pool.id.clone());
-        if pool.layout.cp > 1 {
-            let without = Layout {
-                cp: 1,
-                ..pool.layout
-            };
-            self.findings.push(
-                Finding::error(
-                    place(),
-                    format!(
-                        "CP {} counts its GPUs and memory, but this version can't simulate context parallelism",
-                        pool.layout.cp
-                    ),
-                )
-                .with_repair("Use CP 1", Change::Layout(pool.id.clone(), without)),
-            );
-        }
         if pool.engine.kind != EngineKind::Vllm {
             self.findings.push(Finding::warning(
                 place(),

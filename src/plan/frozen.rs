@@ -12,22 +12,33 @@ use std::sync::Arc;
 /// One copy of the model on some GPUs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replica {
-    /// Its GPUs, stage by stage, in each stage lane by lane, in each lane TP rank by TP rank.
+    /// Its GPUs, stage by stage, in each stage lane by lane, in each lane CP rank by CP rank, in each
+    /// of them TP rank by TP rank.
     pub ranks: Vec<GpuIx>,
 }
 
 impl Replica {
-    /// The GPUs of one lane of one stage.
+    /// The GPUs of one lane of one stage that split each layer; with CP those of its first rank.
     #[must_use]
     pub fn lane(&self, layout: Layout, stage: u32, lane: u32) -> &[GpuIx] {
-        let first = ((stage * layout.dp + lane) * layout.tp) as usize;
+        let first = ((stage * layout.dp + lane) * layout.cp * layout.tp) as usize;
         &self.ranks[first..first + layout.tp as usize]
+    }
+
+    /// The GPUs of one lane of one stage that split a prompt: the first TP rank of each CP rank.
+    pub fn sharers(&self, layout: Layout, stage: u32, lane: u32) -> impl Iterator<Item = GpuIx> {
+        let (cp, tp) = (layout.cp as usize, layout.tp as usize);
+        let first = ((stage * layout.dp + lane) as usize) * cp * tp;
+        self.ranks[first..first + cp * tp]
+            .iter()
+            .step_by(tp)
+            .copied()
     }
 
     /// The GPUs of one stage.
     #[must_use]
     pub fn stage(&self, layout: Layout, stage: u32) -> &[GpuIx] {
-        let size = (layout.dp * layout.tp) as usize;
+        let size = (layout.dp * layout.cp * layout.tp) as usize;
         let first = stage as usize * size;
         &self.ranks[first..first + size]
     }
@@ -59,6 +70,8 @@ pub struct PlannedPool {
     pub engine: Engine,
     /// Its number formats.
     pub precision: Precision,
+    /// The model that drafts tokens, where one does beside the target.
+    pub draft: Option<Arc<Model>>,
     /// Layers of each pipeline stage.
     pub stages: Vec<Vec<StageRun>>,
     /// Its copies of the model.

@@ -3,6 +3,8 @@
 //! values and repairs are searched by the same rules, so that they can't disagree with them.
 
 mod attention;
+mod context;
+mod drafts;
 mod engines;
 mod experts;
 mod facts;
@@ -14,6 +16,8 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
+pub(super) use context::context;
+pub(super) use drafts::drafts;
 pub(super) use facts::Facts;
 pub(super) use repair::legal_tps;
 pub(super) use running::not_run;

@@ -6,6 +6,7 @@
 
 mod activation;
 mod buffers;
+mod drafter;
 mod sglang;
 mod tensorrt_llm;
 #[cfg(test)]
@@ -25,6 +26,7 @@ use crate::model::{Model, Precision};
 use crate::units::Bytes;
 use activation::Activation;
 use buffers::Buffers;
+use drafter::Drafter;
 use std::cmp::Reverse;
 use weights::Shapes;
 
@@ -116,15 +118,17 @@ struct Division {
 pub(super) struct Sizer<'a> {
     model: &'a Model,
     gpu: &'a Gpu,
+    draft: Option<&'a Model>,
     shapes: Shapes<'a>,
 }
 
 impl<'a> Sizer<'a> {
-    /// Of this model on this GPU.
-    pub(super) fn new(model: &'a Model, gpu: &'a Gpu) -> Self {
+    /// Of this model on this GPU, and of the one that drafts for it, if one does.
+    pub(super) fn new(model: &'a Model, gpu: &'a Gpu, draft: Option<&'a Model>) -> Self {
         Self {
             model,
             gpu,
+            draft,
             shapes: Shapes::of(model),
         }
     }
@@ -145,20 +149,34 @@ impl<'a> Sizer<'a> {
         let stages = split_layers(self.model, layout.pp);
         let last = stages.len().saturating_sub(1);
         let weights = self.shapes.weigh(self.model, precision, layout);
+        let drafter = Drafter::of(self.model, self.draft, engine, precision, layout);
         let mut fullest: Option<MemoryBudget> = None;
         for (index, stage) in stages.iter().enumerate() {
             let counts = self.shapes.counts(stage);
             let layers = self.shapes.layers(&counts);
-            let bytes = weights.stage(&counts, index == 0, index == last);
+            let mut bytes = weights.stage(&counts, index == 0, index == last);
+            let mut drafts = Bytes::ZERO;
+            let mut cached = layers.clone();
+            if index == last {
+                drafts = drafter.weights;
+                bytes += drafts;
+                cached.extend(drafter.layers.iter().cloned());
+            }
             let rank = Rank {
                 engine,
                 capacity: self.gpu.memory,
-                weights: weights::term(bytes, precision, layout, self.model.quantization.as_ref()),
+                weights: weights::term(
+                    bytes,
+                    drafts,
+                    precision,
+                    layout,
+                    self.model.quantization.as_ref(),
+                ),
                 activation: Activation::of(self.model, &layers, engine, layout, index == last),
-                buffers: Buffers::of(self.model, &layers, self.gpu, engine, layout),
+                buffers: Buffers::of(self.model, &layers, engine, layout),
             };
             let sequence = SequenceKv::of(
-                &layers,
+                &cached,
                 precision.kv,
                 u64::from(layout.tp),
                 engine.block_size,
@@ -193,8 +211,14 @@ impl<'a> Sizer<'a> {
 }
 
 /// The budget of a pool's fullest stage.
-pub(super) fn budget(model: &Model, pool: &Pool, gpu: &Gpu, layout: Layout) -> MemoryBudget {
-    Sizer::new(model, gpu).budget(&pool.engine, pool.precision, layout)
+pub(super) fn budget(
+    model: &Model,
+    draft: Option<&Model>,
+    pool: &Pool,
+    gpu: &Gpu,
+    layout: Layout,
+) -> MemoryBudget {
+    Sizer::new(model, gpu, draft).budget(&pool.engine, pool.precision, layout)
 }
 
 fn divide(rank: &Rank<'_>, sequence: SequenceKv) -> MemoryBudget {

@@ -15,8 +15,9 @@ mod sequence;
 pub use compile::{Compiled, Demand, compile};
 pub use design::{Design, DesignId, ModelRef};
 pub use engine::{
-    Caching, Draft, Engine, EngineKind, FirstToken, GraphMode, Graphs, Host, QueueOrder, Scheduler,
-    Scheduling, Setting, Speculation, Tier, TierKind,
+    Caching, Captured, Difference, Draft, Engine, EngineKind, FirstToken, GraphMode, Graphs, Host,
+    Padded, Part, QueueOrder, Scheduler, Scheduling, Setting, SettingError, Speculation, Tier,
+    TierKind,
 };
 pub use finding::{Change, Finding, Place, Repair, Severity};
 pub use frozen::{Plan, PlannedPool, PlannedService, Replica, StageRun};

@@ -173,8 +173,8 @@ pub fn parse(text: &str, file: &str) -> Result<Project, ProjectError> {
         });
     }
     let project: Project = match head.version {
-        // A version 2 reads its own types here, and 1 goes through the step from 1 to 2.
-        Some(1..=2) => read::<format::File>(text, file)?.project.into(),
+        // All versions so far only add, so they share their types.
+        Some(1..=3) => read::<format::File>(text, file)?.project.into(),
         Some(version) if version > u64::from(VERSION) => {
             let app = head
                 .app

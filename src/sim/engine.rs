@@ -1,25 +1,29 @@
 //! The run loop: events in order of time, each handled by the replica, network or workload it
-//! belongs to (`serve`); books checked and summed up at the end (`close`).
+//! belongs to (`serve`, `turns`); books checked and summed up at the end (`close`).
 
 mod close;
 mod serve;
+mod turns;
 
 use super::lane::Ended;
 use super::metrics::Metrics;
 use super::network::Network;
+use super::pricer::Pricer;
 use super::queue::{Event, EventQueue, Nanos};
+use super::record::{Recorder, Recording, Timeline};
 use super::replica::ReplicaState;
 use super::request::{Arena, ReqId};
 use super::summary::{Summary, Work};
 use crate::cluster::Router;
 use crate::cost::{Fidelity, StepPricer, TransferShape, reaches, transfer_rates};
 use crate::plan::{FirstToken, Phases, Plan};
-use crate::workload::{Load, Segment, Source, Trace, Workload, WorkloadError};
+use crate::workload::{Arrivals, Load, Segment, Source, Trace, Workload, WorkloadError};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
+use turns::Rounds;
 
 /// Everything that decides a run.
 #[derive(Clone)]
@@ -87,10 +91,57 @@ const HORIZON: Nanos = 100 * 365 * 86_400 * 1_000_000_000;
 /// # Errors
 /// Cancelled, a wrong workload, a stall, or books that don't balance.
 pub fn run(scenario: &Scenario, control: Control<'_>) -> Result<Summary, SimError> {
-    let mut engine = Engine::new(scenario)?;
+    run_recorded(scenario, control, Recording::default()).map(|(summary, _)| summary)
+}
+
+/// The same, and notes what it is asked to; the timeline if that is asked for. Recording changes
+/// nothing of the run.
+///
+/// # Errors
+/// See [`run`]. What has been recorded until then is with its owner.
+pub fn run_recorded(
+    scenario: &Scenario,
+    control: Control<'_>,
+    recording: Recording<'_>,
+) -> Result<(Summary, Option<Timeline>), SimError> {
+    let mut engine = Engine::new(scenario, recording)?;
     engine.go(control)?;
     engine.check()?;
-    Ok(engine.summary(scenario))
+    let summary = engine.summary(scenario);
+    let recorder = std::mem::take(&mut engine.recorder);
+    Ok((summary, recorder.finished(engine.now, &engine.replicas)))
+}
+
+/// A run whose steps cost what a rule says, and what is known of it in full: for tests that compare
+/// schedules step by step.
+#[cfg(test)]
+pub(super) struct Watched {
+    pub(super) summary: Summary,
+    /// By replica: start of every step, and who is in it (name and tokens).
+    pub(super) steps: Vec<Vec<(Nanos, Vec<(u64, u32)>)>>,
+    pub(super) records: Vec<super::metrics::Record>,
+}
+
+/// Runs a scenario at given prices; `rotate`: requests go round the replicas in turn.
+#[cfg(test)]
+pub(super) fn watch(
+    scenario: &Scenario,
+    rule: fn(&[crate::cost::LaneShape<'_>]) -> u64,
+    rotate: bool,
+) -> Watched {
+    let cancel = AtomicBool::new(false);
+    let mut engine = Engine::new(scenario, Recording::default()).unwrap();
+    for pricer in engine.pricers.iter_mut().flatten() {
+        *pricer = Pricer::Given(rule);
+    }
+    engine.rotate = rotate;
+    engine.go(Control { cancel: &cancel }).unwrap();
+    engine.check().unwrap();
+    Watched {
+        summary: engine.summary(scenario),
+        steps: engine.replicas.into_iter().map(|own| own.log).collect(),
+        records: engine.metrics.records,
+    }
 }
 
 /// What happens to prefilled requests of a replica.
@@ -100,6 +151,19 @@ enum After {
     Decode,
     /// They go to one of these decode lanes.
     Handoff(Rc<Vec<(u32, u32)>>, FirstToken),
+}
+
+/// Longest prompt and answer together there may be.
+fn longest(scenario: &Scenario) -> u64 {
+    match (&scenario.workload.arrivals, &scenario.trace) {
+        (Arrivals::Trace, Some(trace)) => {
+            let each = trace.requests.iter();
+            each.map(|row| row.input.saturating_add(row.output))
+                .max()
+                .unwrap_or(0)
+        }
+        _ => scenario.workload.longest_context(),
+    }
 }
 
 struct Engine<'a> {
@@ -112,7 +176,7 @@ struct Engine<'a> {
     replicas: Vec<ReplicaState>,
     after: Vec<After>,
     /// One price list per pool.
-    pricers: Vec<Option<StepPricer>>,
+    pricers: Vec<Option<Pricer>>,
     /// Lanes new requests may go to, and where the last one went.
     entries: Vec<(u32, u32)>,
     last_entry: usize,
@@ -124,6 +188,8 @@ struct Engine<'a> {
     shapes: BTreeMap<(u32, u32, u32, u32), Option<Route>>,
     /// Drawn, its arrival in the queue.
     pending: Option<ReqId>,
+    /// Hidden rounds of requests under way.
+    rounds: Rounds,
     /// A list for the text of the request being drawn.
     text: Vec<Segment>,
     metrics: Metrics,
@@ -133,6 +199,9 @@ struct Engine<'a> {
     events: u64,
     work: Work,
     tokens_asked: u64,
+    recorder: Recorder<'a>,
+    /// Whether requests go round the entry lanes in turn.
+    rotate: bool,
 }
 
 /// The way of KV from one lane to another.
@@ -154,7 +223,7 @@ struct Transfer {
 }
 
 impl<'a> Engine<'a> {
-    fn new(scenario: &'a Scenario) -> Result<Self, SimError> {
+    fn new(scenario: &'a Scenario, recording: Recording<'a>) -> Result<Self, SimError> {
         let plan: &Plan = &scenario.plan;
         let source = Source::new(
             &scenario.workload,
@@ -164,6 +233,8 @@ impl<'a> Engine<'a> {
         )?;
         let reaches = reaches(&plan.model);
         let transfer = scenario.fidelity.transfer();
+        let longest = u32::try_from(longest(scenario)).unwrap_or(u32::MAX / 4);
+        let seed = scenario.workload.seed;
         let mut replicas: Vec<ReplicaState> = Vec::new();
         let mut lanes_of: Vec<Vec<(u32, u32)>> = Vec::new();
         for service in &plan.services {
@@ -171,7 +242,13 @@ impl<'a> Engine<'a> {
             let mut lanes = Vec::new();
             for index in 0..pool.replicas.len() {
                 let id = u32::try_from(replicas.len()).unwrap_or(u32::MAX);
-                replicas.push(ReplicaState::new(service.pool, index, pool, &reaches));
+                replicas.push(ReplicaState::new(
+                    service.pool,
+                    index,
+                    pool,
+                    &reaches,
+                    (longest, seed),
+                ));
                 lanes.extend((0..pool.layout.dp).map(|lane| (id, lane)));
             }
             lanes_of.push(lanes);
@@ -202,12 +279,12 @@ impl<'a> Engine<'a> {
         let pricers = (0..plan.pools.len())
             .map(|pool| {
                 plan.services.iter().any(|s| s.pool == pool).then(|| {
-                    StepPricer::new(
+                    Pricer::Plan(Box::new(StepPricer::new(
                         &plan.topology,
                         &plan.model,
                         &plan.pools[pool],
                         &scenario.fidelity,
-                    )
+                    )))
                 })
             })
             .collect();
@@ -218,11 +295,12 @@ impl<'a> Engine<'a> {
         Ok(Self {
             plan,
             closed: burst > 0,
-            metrics: Metrics::new(source.len_hint(), burst),
+            metrics: Metrics::new(source.requests(), source.starts(), burst),
             source,
             queue: EventQueue::default(),
             now: 0,
             requests: Arena::default(),
+            recorder: Recorder::new(recording, plan, &replicas),
             replicas,
             after,
             pricers,
@@ -233,6 +311,7 @@ impl<'a> Engine<'a> {
             router: Router::new(&plan.topology),
             shapes: BTreeMap::new(),
             pending: None,
+            rounds: Rounds::default(),
             text: Vec::new(),
             ended: Ended::default(),
             flows_ended: Vec::new(),
@@ -240,6 +319,7 @@ impl<'a> Engine<'a> {
             events: 0,
             work: Work::default(),
             tokens_asked: 0,
+            rotate: false,
         }
         .primed(burst))
     }
@@ -263,7 +343,7 @@ impl<'a> Engine<'a> {
         while let Some((at, event)) = self.queue.pop() {
             if at > HORIZON {
                 return Err(match event {
-                    Event::Arrival => WorkloadError::TooSlow.into(),
+                    Event::Arrival | Event::Turn { .. } => WorkloadError::TooSlow.into(),
                     _ => self.stall("the next step or transfer ends after more than 100 years"),
                 });
             }
@@ -273,6 +353,9 @@ impl<'a> Engine<'a> {
                 if control.cancel.load(Ordering::Relaxed) {
                     return Err(SimError::Cancelled);
                 }
+                let counts = &self.metrics.counts;
+                let ended = counts.completed + counts.failed;
+                self.recorder.progress(ended, self.metrics.total());
                 let so_far = self.metrics.progress();
                 if so_far != progress {
                     (progress, progress_at) = (so_far, self.events);
@@ -286,6 +369,7 @@ impl<'a> Engine<'a> {
                     self.arrive();
                     self.next_arrival();
                 }
+                Event::Turn { slot } => self.send_turn(ReqId(slot)),
                 Event::StepEnd { replica, cohort } => self.step_end(replica, cohort as usize),
                 Event::StageFree { replica } => self.launch(replica),
                 Event::FlowEnd { generation } => {
@@ -293,6 +377,7 @@ impl<'a> Engine<'a> {
                         self.flows_end();
                     }
                 }
+                Event::Loaded { slot } => self.loaded(ReqId(slot)),
                 Event::Landed { slot } => self.landed(ReqId(slot)),
             }
         }

@@ -1,34 +1,43 @@
-//! One scheduler and its KV memory, after vLLM's V1 scheduler (`vllm/v1/core/sched/scheduler.py`,
-//! 0.11): one token budget for prefills and decodes, running requests first, waiting ones in order
-//! of arrival, a prompt cut to the budget that is left; a request that can't get a block takes the
-//! blocks of the one admitted last, which goes back to the head of the queue with everything it has
-//! generated and is recomputed as one prefill. A request under way in another micro-batch can't
-//! give way before its step ends: whoever needs its blocks waits for that, so the request admitted
-//! first always gets on.
+//! One scheduler and its KV memory.
 //!
-//! Memory is counted in bytes. A sequence of `n` tokens holds [`SequenceKv::bytes`] of it: blocks of
-//! the layers that see everything, of each window up to its cap, and a state from its admission on.
-//! Where layers all see everything that is `ceil(n / block)` blocks, as in a plain paged cache.
+//! Which requests a step takes is the engine's own affair: [`loops`] has one file per scheduler. This
+//! is what they share: a queue, running requests in micro-batches (*cohorts*), memory, and what a
+//! step's end brings. A request that can't get a block takes those of another, which goes back to the
+//! queue with everything it has generated and is recomputed as one prefill. A request under way in
+//! another micro-batch can't give way before its step ends: whoever needs its blocks waits for that,
+//! so the request admitted first always gets on.
 //!
 //! A step costs what changes in it. Decodes of a cohort are a count, a sum of contexts that is
 //! affine in the step number, and a histogram of when each needs its next block: a request that
 //! joins at step `j` with `b` tokens cached needs one at steps `s` with `s ≡ j − b` modulo the
-//! block size. A cohort is one of the pipeline's micro-batches; without a pipeline there is one.
+//! block size. Only drafts, of which each sequence accepts as many as it happens to, are counted one
+//! by one ([`drafts`]). A cohort is one of the pipeline's micro-batches; without a pipeline there is
+//! one.
 
 mod batch;
 mod cohort;
+mod drafts;
+mod ending;
+mod expected;
+mod loops;
+mod memory;
 mod reached;
+mod reuse;
+mod waiting;
 
 pub(super) use batch::Batch;
+pub(super) use ending::Ended;
 
 use super::queue::Nanos;
 use super::request::{Arena, NONE, ReqId};
 use crate::cost::Reach;
-use crate::plan::SequenceKv;
+use crate::plan::{Scheduler, Scheduling, SequenceKv, Speculation, Tier};
+use crate::sim::prefix::PrefixCache;
 use cohort::Cohort;
-use std::cmp::Reverse;
+use memory::Memory;
 use std::collections::VecDeque;
 use std::rc::Rc;
+use waiting::Waiting;
 
 /// The engine settings a lane runs by.
 #[derive(Debug, Clone)]
@@ -37,30 +46,46 @@ pub(super) struct Settings {
     pub(super) max_seqs: u32,
     pub(super) block: u32,
     pub(super) chunked: bool,
+    pub(super) scheduling: Scheduling,
+    pub(super) speculation: Option<Speculation>,
+    /// Whether prompts that begin alike share what is cached.
+    pub(super) reuse: bool,
+    /// Tiers of the cache below HBM.
+    pub(super) tiers: Vec<Tier>,
+    /// Longest prompt and answer of the workload: what Orca reserves for each.
+    pub(super) longest: u32,
     /// KV memory, bytes.
     pub(super) capacity: u64,
     /// What a sequence takes of it.
     pub(super) kv: Rc<SequenceKv>,
+    pub(super) seed: u64,
 }
 
 /// One scheduler.
 #[derive(Debug)]
 pub(super) struct Lane {
     settings: Settings,
-    /// Bytes neither held nor promised.
-    free: u64,
+    memory: Memory,
     running: u32,
-    waiting: VecDeque<ReqId>,
+    waiting: Waiting,
     /// With KV on the way or to come, in order: decode admits them when blocks are free.
     arriving: VecDeque<ReqId>,
     cohorts: Vec<Cohort>,
     /// Requests routed here and not gone.
     pub(super) outstanding: u32,
     pub(super) preemptions: u64,
-    /// Most bytes in use at once.
-    pub(super) peak: u64,
     /// Counts admissions, for who came last.
     admissions: u64,
+    /// Requests that came after this are not seen yet: the host put the batch together earlier.
+    visible: Nanos,
+    /// When the step being built starts.
+    now: Nanos,
+    /// Reads from lower tiers that have started: who waits, until when.
+    loads: Vec<(ReqId, Nanos)>,
+    /// Share of its answer a request is expected still to need (SGLang).
+    new_token_ratio: f64,
+    /// Nobody more fits until someone leaves (SGLang's `batch_is_full`).
+    full: bool,
 }
 
 /// How one pass of the scheduler went.
@@ -74,65 +99,47 @@ enum Pass {
     Blocked,
 }
 
-/// What a step's end brought.
-#[derive(Debug, Default)]
-pub(super) struct Ended {
-    /// Decodes that got a token, newcomers apart.
-    pub(super) steady: u32,
-    /// When those got their previous one.
-    pub(super) since: Nanos,
-    /// Newcomers that got their first token here.
-    pub(super) newcomers: Vec<ReqId>,
-    /// Prompts that ended.
-    pub(super) prefilled: Vec<ReqId>,
-    /// Decodes that got their last token.
-    pub(super) finished: Vec<ReqId>,
-}
-
-impl Ended {
-    pub(super) fn clear(&mut self) {
-        self.steady = 0;
-        self.newcomers.clear();
-        self.prefilled.clear();
-        self.finished.clear();
-    }
-}
-
 impl Lane {
     pub(super) fn new(settings: Settings, cohorts: usize, reaches: &[Reach]) -> Self {
-        let cohort = || Cohort::new(settings.block, &settings.kv, reaches);
+        let cohort = || Cohort::new(&settings, reaches);
+        let cache = settings
+            .reuse
+            .then(|| PrefixCache::new(settings.block, Rc::clone(&settings.kv), &settings.tiers));
         Self {
-            free: settings.capacity,
+            memory: Memory::new(settings.capacity, Rc::clone(&settings.kv), cache),
             cohorts: (0..cohorts).map(|_| cohort()).collect(),
-            settings,
             running: 0,
-            waiting: VecDeque::new(),
+            waiting: Waiting::new(settings.scheduling.order),
             arriving: VecDeque::new(),
             outstanding: 0,
             preemptions: 0,
-            peak: 0,
             admissions: 0,
+            visible: Nanos::MAX,
+            now: 0,
+            loads: Vec::new(),
+            new_token_ratio: loops::first_ratio(&settings.scheduling),
+            full: false,
+            settings,
         }
-    }
-
-    /// Bytes of a sequence of so many tokens.
-    fn bytes_for(&self, tokens: u64) -> u64 {
-        self.settings.kv.bytes(tokens)
     }
 
     /// Whether a request of that many tokens can ever be held.
     pub(super) fn can_hold(&self, tokens: u64) -> bool {
-        self.bytes_for(tokens) <= self.settings.capacity
+        let longest = match self.settings.scheduling.scheduler {
+            Scheduler::Orca => tokens.max(u64::from(self.settings.longest)),
+            _ => tokens,
+        };
+        self.memory.kv.bytes(longest) <= self.usable()
     }
 
-    /// Bytes neither held nor promised.
-    pub(super) const fn free(&self) -> u64 {
-        self.free
+    /// Bytes a lone request may take.
+    fn usable(&self) -> u64 {
+        self.memory.capacity - self.watermark()
     }
 
-    /// All bytes.
-    pub(super) const fn capacity(&self) -> u64 {
-        self.settings.capacity
+    /// Its memory.
+    pub(super) const fn memory(&self) -> &Memory {
+        &self.memory
     }
 
     /// Requests admitted, transfers on the way included.
@@ -140,53 +147,36 @@ impl Lane {
         self.running
     }
 
+    /// The decodes of a batch, and the tokens of each.
+    #[cfg(test)]
+    pub(super) fn decoding(
+        &self,
+        requests: &Arena,
+        index: usize,
+        batch: &Batch,
+    ) -> Vec<(u64, u32)> {
+        let cohort = &self.cohorts[index];
+        let ids = cohort.running(requests);
+        if batch.decodes == 0 {
+            return Vec::new();
+        }
+        ids.filter(|id| requests[*id].decoding)
+            .map(|id| (requests[id].answer, 1 + cohort.planned(&requests[id])))
+            .collect()
+    }
+
+    /// Requests not admitted yet.
+    pub(super) fn waiting(&self) -> u32 {
+        u32::try_from(self.waiting.len() + self.arriving.len()).unwrap_or(u32::MAX)
+    }
+
     /// A new request to prefill.
-    pub(super) fn enqueue(&mut self, id: ReqId) {
-        self.waiting.push_back(id);
-    }
-
-    /// A prefilled request to decode, its KV elsewhere.
-    pub(super) fn expect(&mut self, id: ReqId) {
-        self.arriving.push_back(id);
-    }
-
-    /// Admits the next expected request if blocks and a place are free, and takes its blocks.
-    /// Preempted requests of the lane come first.
-    pub(super) fn admit_transfer(&mut self, requests: &Arena) -> Option<ReqId> {
-        let id = *self.arriving.front()?;
-        if !self.waiting.is_empty() || self.running >= self.settings.max_seqs {
-            return None;
+    pub(super) fn enqueue(&mut self, requests: &mut Arena, id: ReqId, now: Nanos) {
+        requests[id].queued = now;
+        if self.settings.reuse {
+            requests.name_text(id);
         }
-        // Its cache and the token it decodes first.
-        let need = self.bytes_for(u64::from(requests[id].base) + 1);
-        if need > self.free {
-            return None;
-        }
-        // That token's block is taken when it is due, at the first step.
-        self.take(self.bytes_for(u64::from(requests[id].base)));
-        self.running += 1;
-        self.arriving.pop_front()
-    }
-
-    fn take(&mut self, bytes: u64) {
-        self.free -= bytes;
-        self.peak = self.peak.max(self.settings.capacity - self.free);
-    }
-
-    /// A transfer has arrived: the request decodes from the next step of the emptiest cohort on.
-    pub(super) fn join_from_transfer(&mut self, requests: &mut Arena, id: ReqId) {
-        let index = self
-            .cohorts
-            .iter()
-            .enumerate()
-            .min_by_key(|(_, cohort)| cohort.decodes)
-            .map_or(0, |(index, _)| index);
-        self.append(requests, index, id);
-        let cohort = &mut self.cohorts[index];
-        let life = requests[id].life;
-        let step = cohort.step + u64::from(cohort.in_flight);
-        cohort.join(requests, id, step);
-        cohort.newcomers.push((id, life));
+        self.waiting.push_back(requests, id);
     }
 
     /// Whether a cohort has something to run or to admit.
@@ -196,31 +186,57 @@ impl Lane {
     }
 
     /// Builds the next step of a cohort and takes its blocks. Returns whether the lane has work in
-    /// it.
+    /// it. The host put the batch together at `seen`; who came later waits for the next.
     pub(super) fn schedule(
         &mut self,
         requests: &mut Arena,
         index: usize,
         batch: &mut Batch,
+        (now, seen): (Nanos, Nanos),
     ) -> bool {
+        self.now = now;
+        self.visible = seen;
         let pass = self.build(requests, index, batch);
         // All gave way: the next pass admits again, as the engine's next call would.
-        if pass == Pass::Preempted && batch.is_empty() {
+        if batch.is_empty() && pass == Pass::Preempted {
             self.build(requests, index, batch);
         }
-        self.cohorts[index].in_flight = !batch.is_empty();
-        !batch.is_empty()
+        let cohort = &mut self.cohorts[index];
+        cohort.in_flight = !batch.is_empty();
+        cohort.decoding = batch.decodes > 0;
+        cohort.in_flight
     }
 
     fn build(&mut self, requests: &mut Arena, index: usize, batch: &mut Batch) -> Pass {
         batch.clear(self.cohorts[index].step);
+        match self.settings.scheduling.scheduler {
+            Scheduler::VllmV1 | Scheduler::MaxUtilization | Scheduler::GuaranteedNoEvict => {
+                self.build_vllm(requests, index, batch)
+            }
+            Scheduler::Sarathi => self.build_sarathi(requests, index, batch),
+            Scheduler::Sglang => self.build_sglang(requests, index, batch),
+            Scheduler::Orca => self.build_orca(requests, index, batch),
+            Scheduler::Static => self.build_static(requests, index, batch),
+        }
+    }
+
+    /// Whether its queue has come to the scheduler by now.
+    fn is_visible(&self, requests: &Arena, id: ReqId) -> bool {
+        requests[id].queued <= self.visible
+    }
+
+    /// Takes the decodes' blocks of the next step, sending others back where there are none, and
+    /// puts the decodes into the batch.
+    fn take_decodes(&mut self, requests: &mut Arena, index: usize, batch: &mut Batch) -> Pass {
         let mut pass = Pass::Clean;
-        // Decodes: one token each; some need a block now.
         loop {
-            let due = self.cohorts[index].bytes_due();
-            if due <= self.free {
-                self.take(due);
+            let due = self.cohorts[index].bytes_due(requests, &self.memory);
+            if due <= self.memory.available() {
+                self.memory.take(due);
                 break;
+            }
+            if self.reclaim(requests) {
+                continue;
             }
             let Some(victim) = self.victim(requests, index) else {
                 return Pass::Blocked;
@@ -228,67 +244,90 @@ impl Lane {
             pass = Pass::Preempted;
             self.preempt(requests, victim, false);
         }
-        batch.set_decodes(&self.cohorts[index]);
-        let mut budget = self.settings.budget.saturating_sub(batch.decodes);
-        // Prompts under way.
-        let mut position = 0;
-        while let Some(id) = self.cohorts[index].partial.get(position).copied() {
-            let request = &requests[id];
-            let tokens = (request.base - request.computed).min(budget);
-            if tokens == 0 {
-                break;
-            }
-            let held = self.bytes_for(u64::from(request.computed));
-            let need = self.bytes_for(u64::from(request.computed + tokens)) - held;
-            if need > self.free {
-                let Some(victim) = self.victim(requests, index) else {
-                    return Pass::Blocked;
-                };
-                pass = Pass::Preempted;
-                self.preempt(requests, victim, victim == index);
-                batch.set_decodes(&self.cohorts[index]);
-                continue;
-            }
-            self.take(need);
-            budget -= tokens;
-            batch.push(requests, id, tokens);
-            position += 1;
-        }
-        if pass == Pass::Clean {
-            self.admit_waiting(requests, index, batch, budget);
-        }
+        batch.set_decodes(requests, &self.cohorts[index]);
         pass
     }
 
-    /// Waiting requests, in order, as blocks, places and budget allow.
-    fn admit_waiting(
+    /// Bytes that must stay free when a request is admitted.
+    fn watermark(&self) -> u64 {
+        let share = self.settings.scheduling.watermark;
+        if share <= 0.0 {
+            return 0;
+        }
+        #[expect(
+            clippy::cast_precision_loss,
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a share of a capacity below 2^53"
+        )]
+        let bytes = (self.memory.capacity as f64 * share) as u64;
+        bytes.min(self.memory.capacity)
+    }
+
+    /// Bytes kept for a request to its end by loops that never evict; 0: none.
+    fn promise_for(&self, requests: &Arena, id: ReqId) -> u64 {
+        let request = &requests[id];
+        match self.settings.scheduling.scheduler {
+            Scheduler::GuaranteedNoEvict | Scheduler::Static => self
+                .memory
+                .bytes(request.input.saturating_add(request.output)),
+            Scheduler::Orca => {
+                let whole = request.input.saturating_add(request.output);
+                self.memory.bytes(whole.max(self.settings.longest))
+            }
+            Scheduler::VllmV1
+            | Scheduler::Sglang
+            | Scheduler::MaxUtilization
+            | Scheduler::Sarathi => 0,
+        }
+    }
+
+    /// Admits the request at the head of the queue with `tokens` of its prompt, if its blocks are
+    /// there; what of its prompt is cached has been found and pinned. `whole`: the blocks of all its
+    /// prompt are taken at once.
+    fn admit(
         &mut self,
         requests: &mut Arena,
         index: usize,
         batch: &mut Batch,
-        mut budget: u32,
-    ) {
-        while let Some(id) = self.waiting.front().copied() {
-            if self.running >= self.settings.max_seqs || budget == 0 {
-                break;
-            }
-            let rest = requests[id].base - requests[id].computed;
-            if !self.settings.chunked && rest > budget {
-                break;
-            }
-            let tokens = rest.min(budget);
-            let need = self.bytes_for(u64::from(tokens));
-            if need > self.free {
-                break;
-            }
-            self.take(need);
-            self.waiting.pop_front();
-            self.running += 1;
-            self.append(requests, index, id);
-            self.cohorts[index].partial.push_back(id);
-            budget -= tokens;
-            batch.push(requests, id, tokens);
+        id: ReqId,
+        tokens: u32,
+        whole: bool,
+    ) -> bool {
+        let request = requests[id];
+        let upto = if whole {
+            request.base
+        } else {
+            request.computed + tokens
+        };
+        let place = request.place;
+        // What was read from below it holds already.
+        let is_loaded = request.held > 0;
+        let own = self.memory.private(request.held, place.tokens);
+        let need = self.memory.private(upto, place.tokens) - if is_loaded { own } else { 0 };
+        let available = if is_loaded {
+            self.memory.available()
+        } else {
+            self.memory.available_beside(place.node)
+        };
+        if need.saturating_add(self.watermark()) > available {
+            return false;
         }
+        let promise = self.promise_for(requests, id);
+        if promise > 0 && !self.memory.promise(promise) {
+            return false;
+        }
+        if let (Some(cache), false) = (&mut self.memory.cache, is_loaded) {
+            cache.admit(place, request.base, 0);
+        }
+        self.memory.take(need);
+        requests[id].held = upto;
+        self.waiting.pop_front();
+        self.running += 1;
+        self.append(requests, index, id);
+        self.cohorts[index].partial.push_back(id);
+        batch.push(requests, id, tokens);
+        true
     }
 
     /// Adds a request to the end of a cohort's running list.
@@ -314,123 +353,64 @@ impl Lane {
         (index != own || !later_under_way).then_some(index)
     }
 
-    /// Takes the blocks of a cohort's last request and sends it back to the head of the queue.
-    /// `due_taken`: the blocks its decodes need in the step being built are taken already.
+    /// Who of a cohort gives way first: by priority the lowest and latest, else the one admitted
+    /// last.
+    fn first_to_go(&self, requests: &Arena, index: usize) -> ReqId {
+        let tail = ReqId(self.cohorts[index].tail);
+        match self.waiting {
+            Waiting::Arrival(_) => tail,
+            Waiting::Priority(_) => self.cohorts[index]
+                .running(requests)
+                .max_by_key(|id| (requests[*id].priority, requests[*id].arrival, *id))
+                .unwrap_or(tail),
+        }
+    }
+
+    /// Sends a request of a cohort back to the queue. `due_taken`: the blocks its decodes need in the
+    /// step being built are taken already.
     fn preempt(&mut self, requests: &mut Arena, index: usize, due_taken: bool) {
-        let id = ReqId(self.cohorts[index].tail);
+        let id = self.first_to_go(requests, index);
+        self.send_back(requests, index, id, due_taken);
+        self.waiting.push_front(requests, id);
+    }
+
+    /// Takes the blocks of a running request; everything it has is computed again, as one prefill
+    /// that yields the next token.
+    fn send_back(&mut self, requests: &mut Arena, index: usize, id: ReqId, due_taken: bool) {
         let cohort = &mut self.cohorts[index];
         cohort.unlink(requests, id);
-        let request = &mut requests[id];
-        let held = if request.decoding {
-            let done = cohort.step - request.join_step;
-            cohort.leave(request.base, request.join_step);
+        if requests[id].decoding {
+            let due = if due_taken {
+                1 + cohort.planned(&requests[id])
+            } else {
+                0
+            };
+            let done = cohort.leave(requests, id);
+            let request = &mut requests[id];
             // One that came by transfer and has not decoded here got its last token elsewhere.
-            if cohort.newcomers.iter().all(|(other, _)| *other != id) {
+            if !cohort.newcomers.iter().any(|(other, _)| *other == id) && !cohort.is_drafting() {
                 request.last_token = cohort.last_end;
             }
-            // Everything it has is computed again, as one prefill that yields the next token.
-            request.produced += u32::try_from(done).unwrap_or(u32::MAX);
-            let held = u64::from(request.base) + done + u64::from(due_taken);
-            request.base = request.input + request.produced;
+            request.held = request.base + done + due;
+            request.produced += done;
             request.decoding = false;
-            held
         } else {
             cohort.partial.retain(|other| *other != id);
-            u64::from(request.computed)
+        }
+        cohort.newcomers.retain(|(other, _)| *other != id);
+        let computed = if requests[id].base == requests[id].computed {
+            // It decoded: all but the last token is in the cache.
+            requests[id].input + requests[id].produced - 1
+        } else {
+            requests[id].computed
         };
+        self.let_go(requests, id, computed);
+        let request = &mut requests[id];
+        request.base = request.input + request.produced;
         request.computed = 0;
         request.life += 1;
-        cohort.newcomers.retain(|(other, _)| *other != id);
-        self.free += self.bytes_for(held);
         self.running -= 1;
-        self.waiting.push_front(id);
         self.preemptions += 1;
-    }
-
-    /// Ends a cohort's step: prompts advance, decodes get a token, the finished leave.
-    /// `keeps` says whether prefilled requests decode here; those of a prefill pool keep their
-    /// blocks until [`Lane::release`].
-    pub(super) fn end_step(
-        &mut self,
-        requests: &mut Arena,
-        index: usize,
-        batch: &Batch,
-        now: Nanos,
-        keeps: bool,
-        ended: &mut Ended,
-    ) {
-        let kv = Rc::clone(&self.settings.kv);
-        let cohort = &mut self.cohorts[index];
-        ended.clear();
-        ended.since = cohort.last_end;
-        let step = batch.step;
-        cohort.newcomers.retain(|(id, life)| {
-            let request = &requests[*id];
-            if request.life != *life {
-                return false;
-            }
-            let ran = request.join_step == step;
-            if ran {
-                ended.newcomers.push(*id);
-            }
-            !ran
-        });
-        ended.steady = batch.decodes - u32::try_from(ended.newcomers.len()).unwrap_or(0);
-        // The last step of some.
-        while let Some(Reverse((last, id, life))) = cohort.finishing.peek().copied() {
-            if requests[id].life != life {
-                cohort.finishing.pop();
-                continue;
-            }
-            if last > step {
-                break;
-            }
-            cohort.finishing.pop();
-            let request = &requests[id];
-            let held = u64::from(request.base) + (step + 1 - request.join_step);
-            cohort.leave(request.base, request.join_step);
-            cohort.unlink(requests, id);
-            self.free += kv.bytes(held);
-            self.running -= 1;
-            ended.finished.push(id);
-        }
-        cohort.next_step();
-        cohort.last_end = now;
-        cohort.in_flight = false;
-        for (id, chunk) in batch.prefills.iter().zip(&batch.chunks) {
-            let request = &mut requests[*id];
-            request.computed += chunk.tokens;
-            if request.computed < request.base {
-                continue;
-            }
-            // The prompt is cached and has yielded a token.
-            request.produced += 1;
-            let rest = request.output - request.produced;
-            let cohort = &mut self.cohorts[index];
-            // Prompts end in order of admission, so it is at the front.
-            if cohort.partial.front() == Some(id) {
-                cohort.partial.pop_front();
-            } else {
-                cohort.partial.retain(|other| other != id);
-            }
-            if rest == 0 {
-                let held = u64::from(request.base);
-                cohort.unlink(requests, *id);
-                self.free += kv.bytes(held);
-                self.running -= 1;
-            } else if keeps {
-                let next = cohort.step;
-                cohort.join(requests, *id, next);
-            } else {
-                cohort.unlink(requests, *id);
-                self.running -= 1;
-            }
-            ended.prefilled.push(*id);
-        }
-    }
-
-    /// Gives back the memory of a request whose KV has left.
-    pub(super) fn release(&mut self, tokens: u32) {
-        self.free += self.bytes_for(u64::from(tokens));
+        self.full = false;
     }
 }

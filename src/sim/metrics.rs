@@ -1,13 +1,14 @@
 //! What is noted while a run goes on, and how it becomes a [`Summary`].
 //!
-//! The steady window opens when a fifth of the requests have been sent and closes when the last is
-//! sent: before it batches and queues fill, after it they drain. Latencies are those of requests
+//! The steady window opens when a fifth of the requests have been sent and closes when the last
+//! conversation begins (a request on its own is one): before it batches and queues fill, after it
+//! they drain. Latencies are those of requests
 //! sent inside it, throughput counts tokens delivered inside it. A run too short for that (few
 //! requests, or none completed when the window would open) is measured whole.
 
 use super::histogram::{Histogram, exact_stats};
 use super::queue::Nanos;
-use super::summary::{Counts, Stats, Window};
+use super::summary::{Counts, Hidden, Stats, Window};
 
 /// A completed request, or one that got its first token at least.
 #[derive(Debug, Clone, Copy)]
@@ -15,6 +16,9 @@ pub(super) struct Record {
     pub(super) arrival: Nanos,
     pub(super) ttft: Nanos,
     pub(super) e2e: Nanos,
+    /// From its sending to that of the round whose answer is read.
+    pub(super) hidden: Nanos,
+    /// Prompt tokens of all rounds.
     pub(super) input: u32,
     pub(super) output: u32,
 }
@@ -28,6 +32,7 @@ struct Mark {
     /// Sent and not ended.
     in_system: u64,
     completed: u64,
+    arrived: u64,
 }
 
 /// Fewest requests sent inside a steady window.
@@ -49,6 +54,13 @@ pub(super) struct Metrics {
     /// Requests of the run, and which one opens the window.
     total: u64,
     opens_at: u64,
+    /// Conversations of the run, how many have begun, and with which the window's second half
+    /// begins.
+    starts: u64,
+    begun: u64,
+    middle_at: u64,
+    hidden_rounds: u64,
+    hidden_tokens: u64,
 }
 
 /// The measured numbers.
@@ -57,6 +69,7 @@ pub(super) struct Measured {
     pub(super) tpot: Stats,
     pub(super) itl: Stats,
     pub(super) e2e: Stats,
+    pub(super) hidden: Option<Hidden>,
     pub(super) window: Window,
     pub(super) requests_per_s: f64,
     pub(super) output_tokens_per_s: f64,
@@ -78,37 +91,43 @@ fn per_second(count: u64, span: f64) -> f64 {
 }
 
 impl Metrics {
-    /// For a run of `total` requests; in a closed loop the first `burst` are sent at once.
-    pub(super) fn new(total: u64, burst: u64) -> Self {
+    /// For a run of `requests` in `starts` conversations; in a closed loop the first `burst` begin at
+    /// once.
+    pub(super) fn new(requests: u64, starts: u64, burst: u64) -> Self {
         Self {
-            total,
-            opens_at: (total / 5).max(burst),
+            total: requests,
+            opens_at: (requests / 5).max(burst),
+            starts,
+            middle_at: u64::MAX,
             ..Self::default()
         }
     }
 
-    pub(super) fn sent(&mut self, now: Nanos) {
+    /// A request is sent; `begins`: a conversation with it.
+    pub(super) fn sent(&mut self, now: Nanos, begins: bool) {
         let index = self.counts.arrived;
         self.counts.arrived += 1;
         self.waiting += 1;
-        if index != self.opens_at && index != self.middle_at() && index + 1 != self.total {
+        self.begun += u64::from(begins);
+        let opens = index == self.opens_at;
+        if !opens && !begins {
+            return;
+        }
+        let (middles, closes) = (self.begun > self.middle_at, self.begun == self.starts);
+        if !opens && !closes && (!middles || self.middle.is_some()) {
             return;
         }
         let mark = self.mark(now);
-        if index == self.opens_at {
+        if opens && self.close.is_none() {
             self.open = Some(mark);
+            self.middle_at = u64::midpoint(self.begun.saturating_sub(1), self.starts);
         }
-        if index == self.middle_at() {
+        if self.middle.is_none() && self.begun > self.middle_at {
             self.middle = Some(mark);
         }
-        if index + 1 == self.total {
+        if begins && closes {
             self.close = Some(mark);
         }
-    }
-
-    /// The request halfway through the window.
-    const fn middle_at(&self) -> u64 {
-        u64::midpoint(self.opens_at, self.total)
     }
 
     const fn mark(&self, now: Nanos) -> Mark {
@@ -119,6 +138,7 @@ impl Metrics {
             waiting: self.waiting,
             in_system: counts.arrived - counts.completed - counts.failed,
             completed: counts.completed,
+            arrived: counts.arrived,
         }
     }
 
@@ -127,9 +147,16 @@ impl Metrics {
         self.waiting -= 1;
     }
 
-    pub(super) fn first_token(&mut self) {
-        self.waiting -= 1;
+    /// A first token; of a hidden round its client waits on.
+    pub(super) fn first_token(&mut self, hidden: bool) {
+        self.waiting -= u64::from(!hidden);
         self.tokens += 1;
+    }
+
+    /// A round nobody reads has ended.
+    pub(super) fn hidden_round(&mut self, tokens: u32) {
+        self.hidden_rounds += 1;
+        self.hidden_tokens += u64::from(tokens);
     }
 
     /// `count` tokens delivered, each `gap` after the one before it.
@@ -144,7 +171,16 @@ impl Metrics {
 
     /// Grows whenever something happens to a request.
     pub(super) const fn progress(&self) -> u64 {
-        self.tokens + self.counts.arrived + self.counts.completed + self.counts.failed
+        self.tokens
+            + self.counts.arrived
+            + self.counts.completed
+            + self.counts.failed
+            + self.hidden_rounds
+    }
+
+    /// Requests of the run.
+    pub(super) const fn total(&self) -> u64 {
+        self.total
     }
 
     pub(super) const fn delivered(&self) -> u64 {
@@ -155,7 +191,7 @@ impl Metrics {
     pub(super) fn measure(&self, now: Nanos, open_loop: bool) -> Measured {
         let steady = match (self.open, self.close) {
             (Some(open), Some(close)) if close.at > open.at && open.completed > 0 => {
-                let inside = self.total - self.opens_at;
+                let inside = close.arrived - open.arrived + 1;
                 (inside >= FEWEST_STEADY).then_some((open, close))
             }
             _ => None,
@@ -192,6 +228,11 @@ impl Metrics {
                 self.whole_itl.stats()
             },
             e2e: of(&|r| Some(seconds(r.e2e))),
+            hidden: (self.hidden_rounds > 0).then(|| Hidden {
+                rounds: self.hidden_rounds,
+                tokens: self.hidden_tokens,
+                time_s: of(&|r| Some(seconds(r.hidden))),
+            }),
             window: Window {
                 kind: if steady.is_some() {
                     "steady"
@@ -217,7 +258,7 @@ impl Metrics {
             return false;
         };
         if let Some(middle) = self.middle.filter(|middle| middle.completed > 0) {
-            let sent = self.total - self.middle_at();
+            let sent = last.arrived - middle.arrived + 1;
             let grown = last.in_system.saturating_sub(middle.in_system);
             // Two counts of a Poisson-like number differ by chance, here more so, because more in
             // the system slows it down: five deviations of that.
@@ -226,7 +267,7 @@ impl Metrics {
                 return true;
             }
         }
-        let sent = self.total - self.opens_at.min(self.total);
+        let sent = last.arrived.saturating_sub(self.opens_at);
         if last.waiting < (sent / 20).max(8) {
             return false;
         }

@@ -8,18 +8,29 @@
 //! A step costs what changes in it, not what runs: a lane keeps counts and sums of its decodes
 //! ([`lane`]), a request the step it joined at.
 
+mod breakdown;
 mod engine;
 mod histogram;
 mod lane;
+mod ledger;
 mod metrics;
 mod network;
+mod prefix;
+mod pricer;
 mod queue;
+mod record;
 mod replica;
 mod request;
 mod summary;
+mod verdict;
 
-pub use engine::{Control, Scenario, SimError, run};
-pub use summary::{Counts, Provenance, Stats, Summary, Window, Work};
+pub use breakdown::{PhaseTime, PoolTime};
+pub use engine::{Control, Scenario, SimError, run, run_recorded};
+pub use record::{
+    LinkLine, Progress, Recording, ReplicaBin, ReplicaLine, StepKind, Timeline, Trace, TraceEnd,
+};
+pub use summary::{Counts, Hidden, Provenance, Stats, Summary, Window, Work};
+pub use verdict::Limit;
 
 #[cfg(test)]
 mod tests;

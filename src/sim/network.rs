@@ -73,6 +73,14 @@ impl Network {
         }
     }
 
+    /// Channels with flows, and what each carries at the present rates, bytes/s.
+    pub(super) fn throughput(&self) -> impl Iterator<Item = (u32, f64)> {
+        self.touched.iter().map(|channel| {
+            let c = *channel as usize;
+            (*channel, self.rates[c] - self.room[c])
+        })
+    }
+
     pub(super) fn is_idle(&self) -> bool {
         self.flows.is_empty()
     }

@@ -13,6 +13,11 @@ pub(super) type Nanos = u64;
 pub(super) enum Event {
     /// The next request arrives.
     Arrival,
+    /// A turn or round follows an answered one.
+    Turn {
+        /// Its slot in the arena.
+        slot: u32,
+    },
     /// A step of a replica leaves its last stage.
     StepEnd {
         /// Which replica.
@@ -29,6 +34,11 @@ pub(super) enum Event {
     FlowEnd {
         /// Generation of the rates it was computed from.
         generation: u64,
+    },
+    /// What is cached of a request's prompt below HBM has been read.
+    Loaded {
+        /// Its slot in the arena.
+        slot: u32,
     },
     /// The last byte of a request's KV has arrived.
     Landed {

@@ -5,9 +5,11 @@
 //! takes one at a time.
 
 use super::lane::{Batch, Lane, Settings};
+use super::ledger::{Ledger, Phase};
+use super::pricer::Pricer;
 use super::queue::Nanos;
 use super::request::Arena;
-use crate::cost::{Class, LaneShape, Origin, Reach, StepPricer};
+use crate::cost::{LaneShape, Reach};
 use crate::plan::PlannedPool;
 use std::rc::Rc;
 
@@ -24,16 +26,20 @@ pub(super) struct ReplicaState {
     next_cohort: usize,
     /// When each stage is free.
     stage_free: Vec<Nanos>,
-    /// Device time by class, ps; 64 bits would be full after 213 days.
-    pub(super) by_class: [u128; Class::COUNT],
-    /// Picoseconds by where their price comes from.
-    pub(super) by_origin: [u128; Origin::COUNT],
-    /// Picoseconds it may have been less, and more.
-    pub(super) off: [u128; 2],
+    /// What its steps add up to.
+    pub(super) ledger: Ledger,
+    /// When the latest step entered and left each stage.
+    pub(super) spans: Vec<(Nanos, Nanos)>,
+    /// Whether the host puts a batch together while the one before runs.
+    overlap: bool,
+    /// When the latest step was started, and when one ended last.
+    started: Nanos,
+    last_end: Option<Nanos>,
+    /// Start of every step of every lane, and who is in it: name and tokens.
+    #[cfg(test)]
+    pub(super) log: Vec<(Nanos, Vec<(u64, u32)>)>,
     pub(super) steps: u64,
     pub(super) request_steps: u64,
-    /// First stage's busy time.
-    pub(super) busy: Nanos,
 }
 
 /// A launched step: which cohort, when it ends, when the first stage takes another.
@@ -43,6 +49,19 @@ pub(super) struct Launched {
     pub(super) stage_free: Option<Nanos>,
 }
 
+/// What a replica's lanes hold and have before them.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Levels {
+    /// Requests admitted, transfers on the way included.
+    pub(super) running: u64,
+    /// Requests not admitted yet.
+    pub(super) waiting: u64,
+    /// Bytes of KV memory requests hold; what is kept for reuse only is left out.
+    pub(super) held: u64,
+    /// All bytes of it.
+    pub(super) capacity: u64,
+}
+
 impl ReplicaState {
     /// Idle. `reaches`: those of the model.
     pub(super) fn new(
@@ -50,16 +69,25 @@ impl ReplicaState {
         index: usize,
         pool: &PlannedPool,
         reaches: &[Reach],
+        (longest, seed): (u32, u64),
     ) -> Self {
         let stages = pool.stages.len();
         let lanes = pool.layout.dp as usize;
+        let engine = &pool.engine;
         let settings = Settings {
-            budget: pool.engine.max_num_batched_tokens,
-            max_seqs: pool.engine.max_num_seqs,
-            block: pool.engine.block_size,
-            chunked: pool.engine.enable_chunked_prefill,
+            budget: engine.max_num_batched_tokens,
+            max_seqs: engine.max_num_seqs,
+            block: engine.block_size,
+            chunked: engine.enable_chunked_prefill,
+            scheduling: engine.scheduling,
+            speculation: engine.speculation.clone(),
+            // A state is of one sequence's end: it can't be shared by the beginnings.
+            reuse: engine.caching.prefix && pool.memory.sequence.state == 0,
+            tiers: engine.caching.tiers.clone(),
+            longest,
             capacity: pool.memory.pool_bytes(),
             kv: Rc::new(pool.memory.sequence.clone()),
+            seed,
         };
         Self {
             pool: pool_index,
@@ -73,51 +101,101 @@ impl ReplicaState {
             in_flight: vec![false; stages],
             next_cohort: 0,
             stage_free: vec![0; stages],
-            by_class: [0; Class::COUNT],
-            by_origin: [0; Origin::COUNT],
-            off: [0; 2],
+            overlap: engine.host.overlap,
+            started: 0,
+            last_end: None,
+            #[cfg(test)]
+            log: Vec::new(),
+            ledger: Ledger::new(stages),
+            spans: vec![(0, 0); stages],
             steps: 0,
             request_steps: 0,
-            busy: 0,
         }
     }
 
     /// A cohort's step has left the last stage.
-    pub(super) fn landed(&mut self, cohort: usize) {
+    pub(super) fn landed(&mut self, cohort: usize, now: Nanos) {
         self.in_flight[cohort] = false;
+        self.last_end = Some(now);
+        self.ledger.landed(now);
+    }
+
+    /// When the host puts together a batch that starts now: with overlap, when the step that has just
+    /// ended was started.
+    fn seen(&self, now: Nanos) -> Nanos {
+        if self.overlap && self.last_end == Some(now) {
+            self.started
+        } else {
+            Nanos::MAX
+        }
+    }
+
+    /// What its lanes hold and have before them.
+    pub(super) fn levels(&self) -> Levels {
+        let mut levels = Levels::default();
+        for lane in &self.lanes {
+            let memory = lane.memory();
+            levels.running += u64::from(lane.running());
+            levels.waiting += u64::from(lane.waiting());
+            levels.held += memory.capacity - memory.available();
+            levels.capacity += memory.capacity;
+        }
+        levels
     }
 
     /// Starts a step if the first stage is free and some cohort has work.
     pub(super) fn launch(
         &mut self,
         requests: &mut Arena,
-        pricer: &mut StepPricer,
+        pricer: &mut Pricer,
         now: Nanos,
     ) -> Option<Launched> {
         if self.stage_free[0] > now {
             return None;
         }
         let stages = self.stage_free.len();
+        let seen = self.seen(now);
         for offset in 0..stages {
             let cohort = (self.next_cohort + offset) % stages;
             if self.in_flight[cohort] || !self.lanes.iter().any(|lane| lane.has_work(cohort)) {
                 continue;
             }
-            let batches = &mut self.batches[cohort];
-            let mut any = false;
-            for (lane, batch) in self.lanes.iter_mut().zip(batches.iter_mut()) {
-                any |= lane.schedule(requests, cohort, batch);
-            }
+            // Nothing to do for those who had come in time: the host puts a batch together now.
+            let any = self.schedule(requests, cohort, now, seen)
+                || seen != Nanos::MAX && self.schedule(requests, cohort, now, Nanos::MAX);
             if !any {
                 continue;
             }
+            #[cfg(test)]
+            self.note(requests, cohort, now);
             self.next_cohort = (cohort + 1) % stages;
+            self.started = now;
             return Some(self.start(pricer, cohort, now));
         }
         None
     }
 
-    fn start(&mut self, pricer: &mut StepPricer, cohort: usize, now: Nanos) -> Launched {
+    /// Builds the next step of all lanes from those who had come by `seen`. Whether there is one.
+    fn schedule(&mut self, requests: &mut Arena, cohort: usize, now: Nanos, seen: Nanos) -> bool {
+        let mut any = false;
+        for (lane, batch) in self.lanes.iter_mut().zip(&mut self.batches[cohort]) {
+            any |= lane.schedule(requests, cohort, batch, (now, seen));
+        }
+        any
+    }
+
+    /// Writes down who is in a step, for tests that know the schedule by hand.
+    #[cfg(test)]
+    fn note(&mut self, requests: &Arena, cohort: usize, now: Nanos) {
+        for (lane, batch) in self.lanes.iter().zip(&self.batches[cohort]) {
+            let mut who = lane.decoding(requests, cohort, batch);
+            let prompts = batch.prefills.iter().zip(&batch.chunks);
+            who.extend(prompts.map(|(id, chunk)| (requests[*id].answer, chunk.tokens)));
+            self.log.push((now, who));
+        }
+    }
+
+    fn start(&mut self, pricer: &mut Pricer, cohort: usize, now: Nanos) -> Launched {
         let batches = &self.batches[cohort];
         let mut running = 0;
         // Almost every plan has one lane: no list is made for it.
@@ -133,32 +211,23 @@ impl ReplicaState {
         for batch in batches {
             running += u64::from(batch.decodes) + batch.chunks.len() as u64;
         }
+        let phase = Phase::of(batches);
         let mut at = now;
-        let mut first_end = now;
         for stage in 0..self.stage_free.len() {
             let price = pricer.stage(stage, lanes);
-            let sums = self
-                .by_class
-                .iter_mut()
-                .chain(&mut self.by_origin)
-                .chain(&mut self.off);
-            let parts = price
-                .by_class
-                .iter()
-                .chain(&price.by_origin)
-                .chain(&price.off);
-            for (sum, part) in sums.zip(parts) {
-                *sum += u128::from(*part);
-            }
             // A step takes at least a nanosecond, so that time goes on.
-            let took = (price.total.div_ceil(1000)).max(1);
-            at = at.max(self.stage_free[stage]).saturating_add(took);
+            let took = price.took(self.overlap).div_ceil(1000).max(1);
+            let exposed = price.exposed(self.overlap);
+            self.ledger.stage(phase, stage, &price, exposed, took);
+            let enters = at.max(self.stage_free[stage]);
+            at = enters.saturating_add(took);
             self.stage_free[stage] = at;
-            if stage == 0 {
-                first_end = at;
-                self.busy = self.busy.saturating_add(took);
-            }
+            self.spans[stage] = (enters, at);
         }
+        let first_end = self.stage_free[0];
+        let (levels, batches) = (self.levels(), &self.batches[cohort]);
+        self.ledger
+            .step(phase, levels, batches, now, first_end - now);
         self.in_flight[cohort] = true;
         self.steps += 1;
         self.request_steps += running;

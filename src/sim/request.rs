@@ -1,5 +1,6 @@
 //! A request's life, and the arena they live in.
 
+use super::prefix::Place;
 use super::queue::Nanos;
 use crate::workload::{Drawn, Segment, Turn};
 
@@ -32,6 +33,12 @@ pub(super) struct Request {
     pub(super) join_step: u64,
     /// How many its lane had admitted before it.
     pub(super) admission: u64,
+    /// When it came to its scheduler's queue.
+    pub(super) queued: Nanos,
+    /// Tokens whose memory it holds or shares; while it decodes the cohort knows.
+    pub(super) held: u32,
+    /// Of those, what lies in the prefix cache.
+    pub(super) place: Place,
     /// Whether it decodes (it prefills otherwise).
     pub(super) decoding: bool,
     /// When its first token was delivered.
@@ -41,18 +48,18 @@ pub(super) struct Request {
     /// Where it is served: replica and lane, and where its prefill blocks are held in a transfer.
     pub(super) home: (u32, u32),
     /// The lowest is served first, where an engine looks at it.
-    #[expect(dead_code, reason = "schedulers by priority look at it")]
     pub(super) priority: i32,
     /// Which text it answers with.
-    #[expect(dead_code, reason = "prefix caches look at it")]
     pub(super) answer: u64,
     /// The conversation it is a turn of.
-    #[expect(dead_code, reason = "its next turn follows it")]
     pub(super) turn: Option<Turn>,
     /// Neighbours in its cohort's running list.
     pub(super) before: u32,
     pub(super) after: u32,
 }
+
+/// Tells the name of a request's own prompt from that of its answer.
+const OWN: u64 = 1 << 62;
 
 /// All live requests; slots are used again.
 #[derive(Debug, Default)]
@@ -79,6 +86,9 @@ impl Arena {
             life: 0,
             join_step: 0,
             admission: 0,
+            queued: arrival,
+            held: 0,
+            place: Place::ROOT,
             decoding: false,
             first_token: None,
             last_token: 0,
@@ -110,9 +120,28 @@ impl Arena {
     }
 
     /// What its prompt is made of; nothing: a text of its own.
-    #[expect(dead_code, reason = "prefix caches look at it")]
     pub(super) fn text(&self, id: ReqId) -> &[Segment] {
         &self.texts[id.0 as usize]
+    }
+
+    /// Spells out a text of its own, and the answer after the prompt, if that is not done yet: what a
+    /// prefix cache needs to know.
+    pub(super) fn name_text(&mut self, id: ReqId) {
+        let request = &self.slots[id.0 as usize];
+        let text = &mut self.texts[id.0 as usize];
+        if text.last().is_some_and(|last| last.id == request.answer) {
+            return;
+        }
+        if text.is_empty() {
+            text.push(Segment {
+                id: request.answer ^ OWN,
+                tokens: request.input,
+            });
+        }
+        text.push(Segment {
+            id: request.answer,
+            tokens: request.output,
+        });
     }
 
     /// How many are alive.

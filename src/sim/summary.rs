@@ -1,10 +1,13 @@
 //! What a run says: counts, latencies, throughput, the window they are measured in, and where the
 //! prices came from.
 //!
-//! Definitions (design §5). TTFT: client sends → first token delivered. TPOT: (E2E − TTFT) /
+//! Definitions (design §5). TTFT: client sends → first token delivered, of the round whose answer is
+//! read. TPOT: (E2E − TTFT) /
 //! (output − 1), undefined for one token. ITL: gaps between delivered tokens. Throughput per GPU:
 //! output tokens over the measured window per GPU of the whole design, idle ones too.
 
+use super::breakdown::PoolTime;
+use super::verdict::Limit;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 /// Mean and percentiles of one latency, seconds. Without samples there is no latency: the numbers
@@ -102,6 +105,18 @@ pub struct Work {
     pub transfers: u64,
 }
 
+/// Rounds nobody reads the answers of. Their tokens count in the throughput and their gaps in the
+/// inter-token latency; to the latencies of a request they are time before its first token.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct Hidden {
+    /// Rounds of the run.
+    pub rounds: u64,
+    /// Tokens they answered with.
+    pub tokens: u64,
+    /// From the sending of a request to that of its last round, of requests completed in the window.
+    pub time_s: Stats,
+}
+
 /// The result of one run.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Summary {
@@ -115,6 +130,9 @@ pub struct Summary {
     pub itl_s: Stats,
     /// End-to-end latency of requests completed in the window.
     pub e2e_s: Stats,
+    /// Hidden rounds, if there were any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hidden: Option<Hidden>,
     /// Requests completed per second of the window.
     pub requests_per_s: f64,
     /// Output tokens delivered per second of the window.
@@ -131,6 +149,10 @@ pub struct Summary {
     pub busiest_link: Option<(String, f64)>,
     /// Largest share of KV blocks in use per pool, 0 to 1.
     pub kv_peak: Vec<(String, f64)>,
+    /// Where each pool's device time went.
+    pub breakdown: Vec<PoolTime>,
+    /// What limits the run, the weightiest first.
+    pub limits: Vec<Limit>,
     /// Where the time came from.
     pub provenance: Provenance,
     /// What went on.

@@ -11,7 +11,12 @@ use proptest::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+mod engines;
+mod goldens;
 mod kinds;
+mod queueing;
+mod recording;
+mod schedules;
 
 /// The worked example's design: 0 is 1P1D, 1 is co-located.
 fn design(index: usize) -> Design {
@@ -467,7 +472,7 @@ proptest! {
             output: Length::Uniform { min: Tokens::new(1), max: Tokens::new(output) },
             requests,
             seed,
-            trace: None,
+            ..Workload::fixed(1, 1, 1)
         };
         let load = if open { Load::Rate(f64::from(load) * 5.0) } else { Load::Concurrency(load) };
         let summary = go(&scenario(&design, workload, load));

@@ -77,11 +77,7 @@ impl Ask {
                     .unwrap_or(0),
             },
             None => Demand {
-                longest_context: self
-                    .workload
-                    .input
-                    .longest()
-                    .saturating_add(self.workload.output.longest()),
+                longest_context: self.workload.longest_context(),
             },
         }
     }
@@ -97,7 +93,7 @@ impl Ask {
                 };
                 (sum(|r| r.input), sum(|r| r.output))
             }
-            _ => (self.workload.input.mean(), self.workload.output.mean()),
+            _ => self.workload.means(),
         }
     }
 
@@ -202,7 +198,10 @@ impl Ask {
         let most = |tokens: f64| (tokens / output.max(1.0)).max(COARSE_REQUESTS.0);
         let in_flight = match load {
             Load::Concurrency(n) => f64::from(n),
-            Load::Rate(rate) => rate * capacity.e2e,
+            // A conversation lasts as long as all its turns and the thinking between them.
+            Load::Rate(rate) => {
+                rate * (capacity.e2e + self.workload.mean_pause()) * self.workload.mean_turns()
+            }
             Load::TraceSpeed(_) => capacity.concurrency,
         };
         let wanted = in_flight * STEADY_TURNOVERS;

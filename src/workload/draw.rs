@@ -2,12 +2,19 @@
 //!
 //! Arrival gaps are drawn at rate 1 and divided by the load, and lengths come from streams of
 //! their own, so a request is the same request at every load and curves differ by load alone
-//! (common random numbers). The first request arrives at 0.
+//! (common random numbers). The first request arrives at 0. What follows an answer, the next turn
+//! of a conversation or the next round of a request, is asked for by [`Source::follow`].
 
-use super::rng::{Stream, gamma, log_normal_mean, standard_exponential};
+mod replay;
+mod talks;
+
+use super::rng::{Stream, gamma, log_normal_mean, standard_exponential, uniform};
+use super::sessions::{Count, PriorityClass, Wait};
 use super::spec::{Arrivals, Length, Load, Process, Workload, WorkloadError};
 use super::trace::Trace;
+use replay::Replay;
 use std::sync::Arc;
+use talks::Talks;
 
 /// Latest arrival, ns: 146 years. Arrivals a tiny rate puts beyond it are there, so that adding
 /// to them can't overflow.
@@ -22,10 +29,26 @@ pub struct Segment {
     pub tokens: u32,
 }
 
+/// Names of texts: what kind, and which of it. Blocks of a trace have numbers of their own below
+/// all of these.
+const SYSTEM: u64 = 1 << 60;
+const QUESTION: u64 = 2 << 60;
+const TOOL: u64 = 3 << 60;
+const OWN: u64 = 4 << 60;
+const ANSWER: u64 = 1 << 63;
+
+/// A text no other request has, of the request with that number.
+pub(super) const fn own_text(index: u64, tokens: u32) -> Segment {
+    Segment {
+        id: OWN | index,
+        tokens,
+    }
+}
+
 /// A turn of a conversation: what follows when it has been answered, [`Source::follow`] knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Turn {
-    /// The conversation's slot in the source.
+    /// The conversation in the source: a slot that is used again when it has ended.
     pub session: u32,
     /// Its answer is reasoning or a tool call nobody reads: the next turn is of the same request.
     pub hidden: bool,
@@ -48,7 +71,7 @@ pub struct Drawn {
     pub turn: Option<Turn>,
 }
 
-/// When the next request comes.
+/// When conversations begin.
 #[derive(Debug, Clone)]
 enum Clock {
     /// Gaps at rate 1, and the sum of those so far.
@@ -59,20 +82,33 @@ enum Clock {
         unit_time: f64,
     },
     Closed,
-    Trace {
-        trace: Arc<Trace>,
-        speed: f64,
-    },
 }
 
-/// The requests of one run, in order of arrival. Memory does not grow with their number.
+/// Which requests there are.
+#[derive(Debug, Clone)]
+enum Kind {
+    /// Each for itself.
+    Single {
+        input: (Length, Stream),
+        output: (Length, Stream),
+        classes: Classes,
+    },
+    /// Turns of conversations, rounds of requests.
+    Talks(Talks),
+    /// As recorded.
+    Replay(Replay),
+}
+
+/// The requests of one run, in order of arrival. Memory grows with the conversations that are under
+/// way, not with the number of requests.
 #[derive(Debug, Clone)]
 pub struct Source {
     clock: Clock,
-    input: (Length, Stream),
-    output: (Length, Stream),
-    next: u64,
-    total: u64,
+    kind: Kind,
+    /// Conversations begun, and how many there are; a request on its own is one.
+    begun: u64,
+    starts: u64,
+    requests: u64,
 }
 
 impl Source {
@@ -89,88 +125,165 @@ impl Source {
     ) -> Result<Self, WorkloadError> {
         workload.check(load, trace.as_ref())?;
         let seed = workload.seed;
-        let mut total = workload.requests;
-        let clock = match (workload.arrivals, load, trace) {
-            (Arrivals::Open { process }, Load::Rate(rate), _) => Clock::Open {
+        let classes = Classes::new(seed, &workload.priorities);
+        let limit = requests_limit.unwrap_or(u64::MAX);
+        let mut requests = workload.requests.min(limit);
+        let mut starts = requests;
+        let mut rate = match load {
+            Load::Rate(rate) => rate,
+            Load::Concurrency(_) | Load::TraceSpeed(_) => 1.0,
+        };
+        let kind = match (workload.arrivals, load, trace) {
+            (Arrivals::Trace, Load::TraceSpeed(speed), Some(trace)) => {
+                if workload.requests == 0 {
+                    requests = limit;
+                }
+                let replay = Replay::new(trace, speed, requests, classes);
+                requests = replay.requests();
+                starts = replay.starts();
+                Kind::Replay(replay)
+            }
+            (Arrivals::Trace, _, None) => return Err(WorkloadError::NoTrace),
+            _ if workload.sessions.is_some() || workload.hidden.is_some() => {
+                let talks = Talks::new(workload, requests, classes);
+                starts = talks.starts();
+                rate /= workload.mean_turns();
+                Kind::Talks(talks)
+            }
+            _ => Kind::Single {
+                input: (workload.input, Stream::new(seed, "prompt lengths", 0)),
+                output: (workload.output, Stream::new(seed, "answer lengths", 0)),
+                classes,
+            },
+        };
+        let clock = match workload.arrivals {
+            Arrivals::Open { process } => Clock::Open {
                 process,
                 rate,
                 gaps: Stream::new(seed, "arrival gaps", 0),
                 unit_time: 0.0,
             },
-            (Arrivals::Trace, Load::TraceSpeed(speed), Some(trace)) => {
-                let rows = trace.requests.len() as u64;
-                total = if total == 0 { rows } else { total.min(rows) };
-                Clock::Trace { trace, speed }
-            }
-            (Arrivals::Trace, _, None) => return Err(WorkloadError::NoTrace),
-            _ => Clock::Closed,
+            Arrivals::Closed | Arrivals::Trace => Clock::Closed,
         };
         Ok(Self {
             clock,
-            input: (workload.input, Stream::new(seed, "prompt lengths", 0)),
-            output: (workload.output, Stream::new(seed, "answer lengths", 0)),
-            next: 0,
-            total: requests_limit.map_or(total, |limit| total.min(limit)),
+            kind,
+            begun: 0,
+            starts,
+            requests,
         })
     }
 
-    /// The next request, and in `text` what its prompt is made of; nothing: a text of its own.
+    /// The first request of the next conversation, and in `text` what its prompt is made of;
+    /// nothing: a text of its own.
     pub fn draw(&mut self, text: &mut Vec<Segment>) -> Option<Drawn> {
         text.clear();
-        self.next()
+        if self.begun == self.starts {
+            return None;
+        }
+        let index = self.begun;
+        self.begun += 1;
+        let arrival_ns = self.clock.arrival(index);
+        match &mut self.kind {
+            Kind::Single {
+                input,
+                output,
+                classes,
+            } => Some(Drawn {
+                arrival_ns,
+                input: length(input.0, &mut input.1),
+                output: length(output.0, &mut output.1),
+                priority: classes.of(index),
+                answer: ANSWER | index,
+                turn: None,
+            }),
+            Kind::Talks(talks) => Some(talks.begin(index, arrival_ns, text)),
+            Kind::Replay(replay) => replay.begin(text),
+        }
     }
 
-    /// What follows a turn that has been answered at `now`, ns: the next turn and its text.
-    pub fn follow(&mut self, _turn: Turn, _now: u64, text: &mut Vec<Segment>) -> Option<Drawn> {
+    /// What follows a turn whose last token came at `now`, ns: the next round or turn and its text.
+    /// None: the conversation has ended.
+    pub fn follow(&mut self, turn: Turn, now: u64, text: &mut Vec<Segment>) -> Option<Drawn> {
         text.clear();
-        None
+        match &mut self.kind {
+            Kind::Single { .. } => None,
+            Kind::Talks(talks) => talks.follow(turn, now, text),
+            Kind::Replay(replay) => replay.follow(turn, now, text),
+        }
     }
 
-    /// How many requests are still to come.
+    /// A turn was refused: its conversation ends here.
+    pub fn give_up(&mut self, turn: Turn) {
+        if let Kind::Talks(talks) = &mut self.kind {
+            talks.give_up(turn);
+        }
+    }
+
+    /// How many requests there are in all; a turn with all its hidden rounds is one.
     #[must_use]
-    pub const fn len_hint(&self) -> u64 {
-        self.total - self.next
+    pub const fn requests(&self) -> u64 {
+        self.requests
     }
-}
 
-/// Name of the text a request of its own answers with.
-const fn answer_of(index: u64) -> u64 {
-    1 << 63 | index
+    /// How many conversations there are in all; a request on its own is one.
+    #[must_use]
+    pub const fn starts(&self) -> u64 {
+        self.starts
+    }
+
+    /// How many conversations are still to begin.
+    #[must_use]
+    pub const fn starts_left(&self) -> u64 {
+        self.starts - self.begun
+    }
 }
 
 impl Iterator for Source {
     type Item = Drawn;
 
+    /// The first request of the next conversation, without its text.
     fn next(&mut self) -> Option<Drawn> {
-        if self.next == self.total {
-            return None;
-        }
-        let index = self.next;
-        self.next += 1;
-        if let Clock::Trace { trace, speed } = &self.clock {
-            let row = trace.requests.get(usize::try_from(index).ok()?)?;
-            return Some(Drawn {
-                arrival_ns: Some(nanoseconds(row.arrival_s / speed)),
-                input: row.input,
-                output: row.output,
-                priority: 0,
-                answer: answer_of(index),
-                turn: None,
-            });
-        }
-        Some(Drawn {
-            arrival_ns: self.clock.arrival(index),
-            input: length(self.input.0, &mut self.input.1),
-            output: length(self.output.0, &mut self.output.1),
-            priority: 0,
-            answer: answer_of(index),
-            turn: None,
-        })
+        self.draw(&mut Vec::new())
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = usize::try_from(self.len_hint()).ok();
+        let left = usize::try_from(self.starts_left()).ok();
         (left.unwrap_or(usize::MAX), left)
+    }
+}
+
+/// Priorities drawn by their shares.
+#[derive(Debug, Clone)]
+struct Classes {
+    seed: u64,
+    classes: Vec<PriorityClass>,
+    shares: f64,
+}
+
+impl Classes {
+    fn new(seed: u64, classes: &[PriorityClass]) -> Self {
+        Self {
+            seed,
+            classes: classes.to_vec(),
+            shares: classes.iter().map(|class| class.share).sum(),
+        }
+    }
+
+    /// Priority of a conversation.
+    fn of(&self, index: u64) -> i32 {
+        let [_, .., last] = self.classes.as_slice() else {
+            return self.classes.first().map_or(0, |class| class.priority);
+        };
+        let mut stream = Stream::new(self.seed, "priorities", index);
+        let mut place = uniform(&mut stream) * self.shares;
+        for class in &self.classes {
+            if place < class.share {
+                return class.priority;
+            }
+            place -= class.share;
+        }
+        last.priority
     }
 }
 
@@ -218,6 +331,35 @@ fn nanoseconds(seconds: f64) -> u64 {
     ns
 }
 
+/// Draws a wait, ns.
+fn wait(wait: Wait, stream: &mut Stream) -> u64 {
+    nanoseconds(wait.mean.get() * gamma_gap(stream, wait.cv))
+}
+
+/// Draws a number of turns or rounds. Geometric ones by inversion.
+fn count(count: Count, least: u32, stream: &mut Stream) -> u32 {
+    match count {
+        Count::Fixed(n) => n,
+        Count::Uniform { min, max } => {
+            let span = u64::from(max.saturating_sub(min)) + 1;
+            min + u32::try_from(stream.below(span)).unwrap_or(0)
+        }
+        Count::Geometric { mean, max } => {
+            let on = Count::goes_on(mean, least);
+            if on <= 0.0 {
+                return least;
+            }
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "float casts saturate"
+            )]
+            let more = (standard_exponential(stream) / -libm::log(on)).floor() as u32;
+            least.saturating_add(more).min(max)
+        }
+    }
+}
+
 /// Draws a length. Fixed ones take nothing from the stream.
 fn length(length: Length, stream: &mut Stream) -> u64 {
     match length {
@@ -239,228 +381,4 @@ fn length(length: Length, stream: &mut Stream) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::units::Tokens;
-    use crate::workload::TraceRequest;
-    use proptest::prelude::*;
-
-    fn open(process: Process, requests: u64) -> Workload {
-        Workload {
-            arrivals: Arrivals::Open { process },
-            input: Length::LogNormal {
-                mean: Tokens::new(1000),
-                cv: 0.8,
-                max: Tokens::new(8000),
-            },
-            output: Length::Uniform {
-                min: Tokens::new(10),
-                max: Tokens::new(20),
-            },
-            ..Workload::fixed(1, 1, requests)
-        }
-    }
-
-    fn draw(workload: &Workload, load: Load) -> Vec<Drawn> {
-        Source::new(workload, load, None, None).unwrap().collect()
-    }
-
-    #[test]
-    fn three_a_second_for_ten_seconds_are_thirty() {
-        // T24: exact counts; the 31st would arrive at 10 s sharp.
-        let requests = draw(&open(Process::Constant, 31), Load::Rate(3.0));
-        let ten_seconds = 10_000_000_000;
-        assert_eq!(
-            requests
-                .iter()
-                .filter(|r| r.arrival_ns.unwrap() < ten_seconds)
-                .count(),
-            30
-        );
-        assert_eq!(requests[30].arrival_ns, Some(ten_seconds));
-        assert_eq!(requests[3].arrival_ns, Some(1_000_000_000), "no drift");
-        let many = draw(&open(Process::Constant, 3_000_001), Load::Rate(3.0));
-        assert_eq!(
-            many.last().unwrap().arrival_ns,
-            Some(1_000_000 * 1_000_000_000)
-        );
-    }
-
-    #[test]
-    fn exactly_the_requests_asked_for() {
-        for process in [
-            Process::Poisson,
-            Process::Gamma { cv: 3.0 },
-            Process::Constant,
-        ] {
-            assert_eq!(draw(&open(process, 1234), Load::Rate(7.0)).len(), 1234);
-        }
-        let mut source =
-            Source::new(&open(Process::Poisson, 10), Load::Rate(1.0), None, Some(4)).unwrap();
-        assert_eq!(source.len_hint(), 4);
-        source.next();
-        assert_eq!(source.len_hint(), 3);
-        assert_eq!(source.by_ref().count(), 3);
-        assert_eq!(source.next(), None);
-    }
-
-    #[test]
-    fn a_request_is_the_same_at_every_load() {
-        let workload = open(Process::Poisson, 500);
-        let (slow, fast) = (
-            draw(&workload, Load::Rate(2.0)),
-            draw(&workload, Load::Rate(20.0)),
-        );
-        for (a, b) in slow.iter().zip(&fast) {
-            assert_eq!((a.input, a.output), (b.input, b.output));
-            let (a, b) = (a.arrival_ns.unwrap(), b.arrival_ns.unwrap());
-            assert!(a.abs_diff(b * 10) <= 10, "{a} {b}");
-        }
-        let closed = Workload {
-            arrivals: Arrivals::Closed,
-            ..workload
-        };
-        let closed = draw(&closed, Load::Concurrency(8));
-        assert!(closed.iter().all(|r| r.arrival_ns.is_none()));
-        assert!(
-            closed
-                .iter()
-                .zip(&slow)
-                .all(|(a, b)| (a.input, a.output) == (b.input, b.output))
-        );
-    }
-
-    #[test]
-    fn gaps_have_the_mean_and_the_spread_asked_for() {
-        for (process, cv) in [
-            (Process::Poisson, 1.0),
-            (Process::Gamma { cv: 0.3 }, 0.3),
-            (Process::Gamma { cv: 2.5 }, 2.5),
-            (Process::Constant, 0.0),
-        ] {
-            let requests = draw(&open(process, 100_000), Load::Rate(4.0));
-            let times: Vec<f64> = requests
-                .iter()
-                .map(|r| r.arrival_ns.unwrap() as f64 / 1e9)
-                .collect();
-            let gaps: Vec<f64> = times.windows(2).map(|w| w[1] - w[0]).collect();
-            let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
-            let deviation =
-                (gaps.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / gaps.len() as f64).sqrt();
-            assert!((mean * 4.0 - 1.0).abs() < 0.03, "{process:?}: mean {mean}");
-            assert!(
-                (deviation / mean - cv).abs() < 0.05 * cv.max(0.01),
-                "{process:?}: {}",
-                deviation / mean
-            );
-        }
-    }
-
-    #[test]
-    fn lengths_have_the_mean_and_the_bounds_asked_for() {
-        let requests = draw(&open(Process::Poisson, 100_000), Load::Rate(1.0));
-        let mean = requests.iter().map(|r| r.input as f64).sum::<f64>() / 1e5;
-        assert!((mean / 1000.0 - 1.0).abs() < 0.02, "{mean}");
-        assert!(requests.iter().all(|r| (1..=8000).contains(&r.input)));
-        for length in 10..=20 {
-            let share = requests.iter().filter(|r| r.output == length).count() as f64 / 1e5;
-            assert!((share - 1.0 / 11.0).abs() < 0.005, "{length}: {share}");
-        }
-    }
-
-    #[test]
-    fn parameters_at_the_edge() {
-        // T25: no spread is constant; NaN, infinite, zero and absurd ones are refused.
-        let same = Length::LogNormal {
-            mean: Tokens::new(77),
-            cv: 0.0,
-            max: Tokens::new(100),
-        };
-        let workload = Workload {
-            input: same,
-            ..open(Process::Gamma { cv: 1e-300 }, 20)
-        };
-        let requests = draw(&workload, Load::Rate(1.0));
-        assert!(requests.iter().all(|r| r.input == 77));
-        assert_eq!(requests[19].arrival_ns, Some(19_000_000_000));
-        for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            assert!(
-                Source::new(&workload, Load::Rate(rate), None, None).is_err(),
-                "{rate}"
-            );
-        }
-        for cv in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e9] {
-            let workload = open(Process::Gamma { cv }, 20);
-            assert!(
-                Source::new(&workload, Load::Rate(1.0), None, None).is_err(),
-                "{cv}"
-            );
-        }
-        let wild = Length::LogNormal {
-            mean: Tokens::new(77),
-            cv: 1e200,
-            max: Tokens::new(100),
-        };
-        let workload = Workload {
-            output: wild,
-            ..workload
-        };
-        assert!(Source::new(&workload, Load::Rate(1.0), None, None).is_err());
-        assert!(Source::new(&Workload::fixed(1, 0, 5), Load::Rate(1.0), None, None).is_err());
-        assert!(Source::new(&Workload::fixed(1, 1, 0), Load::Rate(1.0), None, None).is_err());
-        assert!(Source::new(&Workload::fixed(1, 1, 5), Load::Concurrency(1), None, None).is_err());
-    }
-
-    #[test]
-    fn a_trace_is_replayed_as_recorded_or_faster() {
-        let row = |arrival_s, input| TraceRequest {
-            arrival_s,
-            input,
-            output: 3,
-        };
-        let trace = Arc::new(Trace {
-            requests: vec![row(0.0, 5), row(0.052, 6), row(4.0, 7)],
-            name: "three".to_owned(),
-            warnings: Vec::new(),
-        });
-        let workload = Workload {
-            arrivals: Arrivals::Trace,
-            requests: 0,
-            ..Workload::fixed(1, 1, 1)
-        };
-        let replay = |speed, requests| {
-            let workload = Workload {
-                requests,
-                ..workload.clone()
-            };
-            Source::new(
-                &workload,
-                Load::TraceSpeed(speed),
-                Some(trace.clone()),
-                None,
-            )
-            .unwrap()
-            .map(|r| (r.arrival_ns.unwrap(), r.input))
-            .collect::<Vec<_>>()
-        };
-        assert_eq!(
-            replay(1.0, 0),
-            [(0, 5), (52_000_000, 6), (4_000_000_000, 7)]
-        );
-        assert_eq!(replay(2.0, 2), [(0, 5), (26_000_000, 6)]);
-        assert_eq!(replay(1.0, 99).len(), 3);
-        assert_eq!(
-            Source::new(&workload, Load::TraceSpeed(1.0), None, None).unwrap_err(),
-            WorkloadError::NoTrace
-        );
-    }
-
-    proptest! {
-        #[test]
-        fn time_never_runs_back(seed: u64, rate in 1e-300_f64..1e12, cv in 1e-9_f64..100.0) {
-            let workload = Workload { seed, ..open(Process::Gamma { cv }, 200) };
-            let times: Vec<_> = draw(&workload, Load::Rate(rate)).iter().map(|r| r.arrival_ns.unwrap()).collect();
-            prop_assert!(times.is_sorted());
-        }
-    }
-}
+mod tests;

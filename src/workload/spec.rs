@@ -1,6 +1,8 @@
 //! A workload as the document keeps it.
 
-use super::trace::{ColumnMap, Trace};
+use super::sessions::{Conversation, Hidden, MAX_CLASSES, MAX_SYSTEM_PROMPTS, MAX_TURNS};
+use super::sessions::{PriorityClass, Sessions, check_classes};
+use super::trace::{Trace, TraceOptions};
 use crate::units::Tokens;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -81,28 +83,38 @@ pub enum Load {
 pub struct Workload {
     /// When requests arrive.
     pub arrivals: Arrivals,
-    /// Prompt lengths (unless a trace says them).
+    /// Prompt lengths (unless a trace says them); in conversations the new tokens of a turn.
     pub input: Length,
     /// Answer lengths (unless a trace says them).
     pub output: Length,
-    /// Requests of one run; 0 with a trace: all of it.
+    /// Requests of one run; 0 with a trace: all of it. A turn of a conversation is a request, with
+    /// all its hidden rounds.
     pub requests: u64,
     /// Seed of every random stream.
     pub seed: u64,
     /// The trace, for `Arrivals::Trace`: path as written in the document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceFile>,
+    /// Requests come as turns of conversations (unless a trace says who follows whom).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<Sessions>,
+    /// Rounds of a request before the one whose answer is read (not with a trace).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hidden: Option<Hidden>,
+    /// Shares of priorities (unless a trace says them); empty: all are 0.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub priorities: Vec<PriorityClass>,
 }
 
 /// A trace on disk.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TraceFile {
     /// Path, absolute or relative to the document.
     pub path: String,
-    /// Which columns to read; none: recognised from the header.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub columns: Option<ColumnMap>,
+    /// How it is read.
+    #[serde(default)]
+    pub options: TraceOptions,
 }
 
 /// What is wrong with a workload.
@@ -135,13 +147,66 @@ pub enum WorkloadError {
         value: f64,
     },
     /// A spread too wide to draw from.
-    #[error("{what} must be at most {MAX_CV}, not {value}")]
+    #[error(
+        "the spread (standard deviation over mean) of {what} must be from 0 to {MAX_CV}, not {value}"
+    )]
     Spread {
         /// What it is.
         what: &'static str,
         /// The value.
         value: f64,
     },
+    /// Fewer or more than can be.
+    #[error("{what} must be from {least} to {MAX_TURNS}, not {value}")]
+    Count {
+        /// What is counted.
+        what: &'static str,
+        /// Fewest.
+        least: u32,
+        /// The value.
+        value: u32,
+    },
+    /// A range whose ends are swapped.
+    #[error("{what} run from {min} to {max}: the first must not be above the second")]
+    Counts {
+        /// What is counted.
+        what: &'static str,
+        /// Fewest.
+        min: u32,
+        /// Most.
+        max: u32,
+    },
+    /// A mean outside of what is possible.
+    #[error("the mean of {what} must be from {least} to {max}, not {mean}")]
+    MeanCount {
+        /// What is counted.
+        what: &'static str,
+        /// Fewest.
+        least: u32,
+        /// Most.
+        max: u32,
+        /// The mean.
+        mean: f64,
+    },
+    /// A wait that is none.
+    #[error("{what} must be from 0 s to a month, not {value} s")]
+    Wait {
+        /// Which.
+        what: &'static str,
+        /// Seconds.
+        value: f64,
+    },
+    /// No system prompts, or too many.
+    #[error("there are from 1 to {MAX_SYSTEM_PROMPTS} different system prompts, not {0}")]
+    SystemPrompts(u32),
+    /// Too many classes.
+    #[error("a workload has at most {MAX_CLASSES} priority classes, not {0}")]
+    Classes(usize),
+    /// A conversation that grows too long.
+    #[error(
+        "a conversation may grow to {0} tokens, at most {MAX_TOKENS} are possible: fewer turns or rounds, or shorter ones"
+    )]
+    Conversation(u64),
     /// No requests, or too many.
     #[error("a run has from 1 to {MAX_REQUESTS} requests, not {0}")]
     Requests(u64),
@@ -159,12 +224,13 @@ pub enum WorkloadError {
     )]
     TooSlow,
     /// Trace arrivals without a trace.
-    #[error("the workload replays a trace, but none is loaded: name a CSV file")]
+    #[error("the workload replays a trace, but none is loaded: name a CSV or JSONL file")]
     NoTrace,
 }
 
-fn check_spread(what: &'static str, value: f64) -> Result<(), WorkloadError> {
-    if value > MAX_CV {
+/// A spread that can be drawn from; 0 is constant.
+pub(super) fn check_spread(what: &'static str, value: f64) -> Result<(), WorkloadError> {
+    if !(0.0..=MAX_CV).contains(&value) {
         return Err(WorkloadError::Spread { what, value });
     }
     Ok(())
@@ -203,14 +269,7 @@ impl Length {
             Self::LogNormal { mean, cv, max } => {
                 one(mean)?;
                 one(max)?;
-                if !(cv.is_finite() && cv >= 0.0) {
-                    return Err(WorkloadError::NotPositive {
-                        what: "the coefficient of variation of lengths",
-                        value: cv,
-                    });
-                }
-                check_spread("the coefficient of variation of lengths", cv)?;
-                Ok(())
+                check_spread("lengths", cv)
             }
         }
     }
@@ -248,7 +307,44 @@ impl Workload {
             requests,
             seed: 1,
             trace: None,
+            sessions: None,
+            hidden: None,
+            priorities: Vec::new(),
         }
+    }
+
+    /// What its conversations are made of; a request on its own is one of a single turn.
+    pub(super) fn conversation(&self) -> Conversation {
+        Conversation {
+            input: self.input,
+            output: self.output,
+            sessions: self.sessions.unwrap_or(Sessions::SINGLE),
+            hidden: self.hidden,
+        }
+    }
+
+    /// Longest prompt and answer together, tokens, unless a trace says it.
+    #[must_use]
+    pub fn longest_context(&self) -> u64 {
+        self.conversation().longest()
+    }
+
+    /// Mean prompt and answer tokens of a request, hidden rounds included, unless a trace says it.
+    #[must_use]
+    pub fn means(&self) -> (f64, f64) {
+        self.conversation().means()
+    }
+
+    /// Mean turns of a conversation.
+    #[must_use]
+    pub fn mean_turns(&self) -> f64 {
+        self.conversation().sessions.turns.mean(1).max(1.0)
+    }
+
+    /// Seconds of thinking and of tools per request, on average.
+    #[must_use]
+    pub fn mean_pause(&self) -> f64 {
+        self.conversation().pause()
     }
 
     /// Checks every number, and that `load` goes with the arrivals.
@@ -268,7 +364,7 @@ impl Workload {
                 positive("the request rate", rate)?;
                 if let Process::Gamma { cv } = process {
                     positive("the coefficient of variation of arrivals", cv)?;
-                    check_spread("the coefficient of variation of arrivals", cv)?;
+                    check_spread("arrivals", cv)?;
                 }
             }
             (Arrivals::Closed, Load::Concurrency(n)) => positive("the concurrency", f64::from(n))?,
@@ -299,7 +395,16 @@ impl Workload {
             if !(1..=MAX_REQUESTS).contains(&self.requests) {
                 return Err(WorkloadError::Requests(self.requests));
             }
+            if let Some(sessions) = &self.sessions {
+                sessions.check()?;
+            }
+            if let Some(hidden) = &self.hidden {
+                hidden.check()?;
+            }
+            if self.sessions.is_some() || self.hidden.is_some() {
+                self.conversation().check()?;
+            }
         }
-        Ok(())
+        check_classes(&self.priorities)
     }
 }

@@ -1,29 +1,34 @@
-//! Recorded traces: CSV files with a time of arrival, prompt tokens and answer tokens per row.
+//! Recorded traces: CSV files with a request a line, or JSON lines after Mooncake.
 //!
 //! Columns are recognised from the header (ours, the Azure 2023 and BurstGPT releases) or named by
 //! a [`ColumnMap`], which also picks a side where a file has two: client or server token counts,
-//! arrival or send times. Files are strangers' files: read as a stream, bounded in size, rows and
-//! values, and a wrong value is refused by line and column, never guessed at.
+//! arrival or send times. Priorities, sessions and the hashes of prompt blocks are read where there
+//! are any. Files are strangers' files: read as a stream, bounded in size, rows, blocks and values,
+//! and a wrong value is refused by line and column, never guessed at.
 
 mod columns;
+mod facts;
+mod lines;
+mod rows;
+mod table;
 mod value;
 
 pub use columns::{ColumnMap, TimeUnit};
+pub use facts::TraceFacts;
+pub use rows::{MAX_TRACE_BLOCKS, MAX_TRACE_ROWS};
 
-use columns::Columns;
+use super::draw::Segment;
+use crate::units::Seconds;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use thiserror::Error;
-use value::{Moment, moment, tokens};
 
 /// Largest trace file, bytes.
 pub const MAX_TRACE_BYTES: u64 = 256 << 20;
-/// Most rows of a trace.
-pub const MAX_TRACE_ROWS: usize = 5_000_000;
-/// Longest time a trace may span, ns: 31 years.
-const MAX_SPAN_NS: i128 = 1_000_000_000_000_000_000;
+/// Prompt tokens of a block where a trace does not say: Mooncake's.
+pub const TRACE_BLOCK: u32 = 512;
 
 /// One recorded request.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -34,6 +39,9 @@ pub struct TraceRequest {
     pub input: u64,
     /// Answer tokens.
     pub output: u64,
+    /// The lowest is served first; 0 unless the trace says it.
+    #[serde(default)]
+    pub priority: i32,
 }
 
 /// A trace in memory, sorted by arrival.
@@ -43,8 +51,92 @@ pub struct Trace {
     pub requests: Vec<TraceRequest>,
     /// Its name for people: the file's.
     pub name: String,
-    /// What was put right on reading, for the user to see.
+    /// What was put right or changed on reading, for the user to see.
     pub warnings: Vec<String>,
+    /// Whether it says priorities.
+    pub(super) prioritised: bool,
+    /// What prompts are made of, row by row; empty if no row says it.
+    pub(super) spots: Vec<Spot>,
+    pub(super) texts: Vec<Segment>,
+    /// Who follows whom.
+    pub(super) links: Links,
+}
+
+/// Where a row's text is in the list of all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Spot {
+    pub(super) start: u32,
+    pub(super) count: u32,
+}
+
+/// Rows of sessions; empty if no row names one.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Links {
+    /// The row after each in its session; `u32::MAX`: none.
+    pub(super) next: Vec<u32>,
+    /// The first row of its session.
+    pub(super) head: Vec<u32>,
+}
+
+impl Trace {
+    /// What a row's prompt is made of, as far as the trace says it.
+    pub(super) fn text(&self, row: usize) -> &[Segment] {
+        let spot = self.spots.get(row).copied().unwrap_or_default();
+        let start = spot.start as usize;
+        let end = start + spot.count as usize;
+        self.texts.get(start..end).unwrap_or_default()
+    }
+}
+
+/// What becomes of requests recorded at the same time: clocks of traces tick coarsely (Mooncake's
+/// every three seconds), and a burst that never was is no load to measure under.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub enum Ties {
+    /// They arrive together, in the file's order.
+    #[default]
+    Together,
+    /// In equal steps until the next time recorded.
+    Even,
+    /// At random times until then, the same ones whenever the trace is read.
+    Random,
+}
+
+/// A part of a trace.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Window {
+    /// From, after the first arrival.
+    pub from: Seconds,
+    /// To, itself excluded.
+    pub to: Seconds,
+}
+
+/// How a trace is read.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceOptions {
+    /// Which columns; none: recognised from the header.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub columns: Option<ColumnMap>,
+    /// Leave out rows without answer tokens (requests that failed) instead of refusing them.
+    #[serde(default)]
+    pub drop_failed: bool,
+    /// Requests of equal time.
+    #[serde(default)]
+    pub ties: Ties,
+    /// Prompt tokens of a hashed block; none: [`TRACE_BLOCK`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block_tokens: Option<u32>,
+    /// Replay this part only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<Window>,
+}
+
+impl TraceOptions {
+    /// Prompt tokens of a block.
+    pub(super) fn block(&self) -> u32 {
+        self.block_tokens.unwrap_or(TRACE_BLOCK).max(1)
+    }
 }
 
 /// Why a file is not a trace.
@@ -65,12 +157,14 @@ pub enum TraceError {
         file: String,
     },
     /// Too many rows.
-    #[error(
-        "the trace {file} has more than {MAX_TRACE_ROWS} rows: cut it to the hours of interest"
-    )]
+    #[error("the trace {file} has more than {most} {what}: cut it to the hours of interest")]
     TooManyRows {
         /// The file.
         file: String,
+        /// How many there may be.
+        most: usize,
+        /// Rows or blocks.
+        what: &'static str,
     },
     /// A header but no requests, or nothing at all.
     #[error("the trace {file} has no requests: expected a header line and a line per request")]
@@ -130,6 +224,16 @@ pub enum TraceError {
         /// What is wrong and what would be right.
         why: String,
     },
+    /// A line is not what it should be.
+    #[error("{file}, line {line}: {why}")]
+    Line {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: u64,
+        /// What is wrong and what would be right.
+        why: String,
+    },
     /// Not text.
     #[error("{file}, line {line}: not UTF-8 text: save the trace as a CSV file in UTF-8")]
     NotText {
@@ -144,7 +248,7 @@ pub enum TraceError {
 ///
 /// # Errors
 /// The file can't be read, is too large (told from its size, before reading), or is no trace.
-pub fn read_trace(path: &Path, map: Option<&ColumnMap>) -> Result<Trace, TraceError> {
+pub fn read_trace(path: &Path, options: &TraceOptions) -> Result<Trace, TraceError> {
     let shown = path.display().to_string();
     let unreadable = |error: std::io::Error| TraceError::Read {
         file: shown.clone(),
@@ -162,7 +266,7 @@ pub fn read_trace(path: &Path, map: Option<&ColumnMap>) -> Result<Trace, TraceEr
         return Err(TraceError::TooLarge { file: shown });
     }
     let file = File::open(path).map_err(unreadable)?;
-    let mut trace = read_trace_from(BufReader::with_capacity(1 << 16, file), &shown, map)?;
+    let mut trace = read_trace_from(file, &shown, options)?;
     if let Some(name) = path.file_name() {
         trace.name = name.to_string_lossy().into_owned();
     }
@@ -176,195 +280,20 @@ pub fn read_trace(path: &Path, map: Option<&ColumnMap>) -> Result<Trace, TraceEr
 pub fn read_trace_from(
     reader: impl Read,
     name: &str,
-    map: Option<&ColumnMap>,
+    options: &TraceOptions,
 ) -> Result<Trace, TraceError> {
-    let mut csv = csv::ReaderBuilder::new()
-        .has_headers(false)
-        .flexible(true)
-        .trim(csv::Trim::All)
-        .from_reader(reader.take(MAX_TRACE_BYTES + 1));
-    let mut record = csv::ByteRecord::new();
-    if !advance(&mut csv, &mut record, name)? {
-        return Err(TraceError::Empty {
-            file: name.to_owned(),
-        });
-    }
-    let columns = Columns::find(&fields_of_header(&record, name)?, map, name)?;
-    let mut rows: Vec<(i128, u64, u64)> = Vec::new();
-    let mut failed = 0_u64;
-    let mut unsorted: Option<(u64, u64)> = None;
-    while advance(&mut csv, &mut record, name)? {
-        let line = record.position().map_or(0, csv::Position::line);
-        let Some(row) = read_row(&record, line, &columns, name)? else {
-            failed += 1;
-            continue;
-        };
-        if rows.len() == MAX_TRACE_ROWS {
-            return Err(TraceError::TooManyRows {
-                file: name.to_owned(),
-            });
-        }
-        if rows.last().is_some_and(|last| last.0 > row.0) {
-            unsorted = Some(unsorted.map_or((1, line), |(count, first)| (count + 1, first)));
-        }
-        rows.push(row);
-    }
-    if csv.position().byte() > MAX_TRACE_BYTES {
-        return Err(TraceError::TooLarge {
-            file: name.to_owned(),
-        });
-    }
-    let mut warnings = Vec::new();
-    if let Some((count, line)) = unsorted {
-        rows.sort_by_key(|row| row.0);
-        warnings.push(format!(
-            "{count} rows arrive before the row above them (the first on line {line}): sorted by arrival"
-        ));
-    }
-    if failed > 0 {
-        warnings.push(format!(
-            "{failed} failed requests (no answer tokens) left out"
-        ));
-    }
-    Ok(Trace {
-        requests: rebase(&rows, name)?,
-        name: name.to_owned(),
-        warnings,
-    })
-}
-
-/// Reads the next record; false at the end.
-fn advance(
-    csv: &mut csv::Reader<impl Read>,
-    record: &mut csv::ByteRecord,
-    name: &str,
-) -> Result<bool, TraceError> {
-    let more = csv
-        .read_byte_record(record)
-        .map_err(|error| TraceError::Read {
-            file: name.to_owned(),
-            why: error.to_string(),
-        })?;
-    if csv.position().byte() > MAX_TRACE_BYTES {
-        return Err(TraceError::TooLarge {
-            file: name.to_owned(),
-        });
-    }
-    Ok(more)
-}
-
-/// The names in the header, without a byte order mark.
-fn fields_of_header(record: &csv::ByteRecord, name: &str) -> Result<Vec<String>, TraceError> {
-    let mut names = Vec::new();
-    for field in record {
-        let text = std::str::from_utf8(field).map_err(|_| TraceError::NotText {
-            file: name.to_owned(),
-            line: 1,
-        })?;
-        names.push(
-            text.trim_start_matches('\u{feff}')
-                .trim_matches('"')
-                .to_owned(),
-        );
-    }
-    if let [only] = names.as_slice() {
-        let separator = match only {
-            text if text.contains(';') => Some("semicolons"),
-            text if text.contains('\t') => Some("tabs"),
-            text if text.contains('|') => Some("vertical bars"),
-            _ => None,
-        };
-        if let Some(separator) = separator {
-            return Err(TraceError::Dialect {
-                file: name.to_owned(),
-                separator,
-            });
-        }
-    }
-    Ok(names)
-}
-
-/// One row as time in ns, prompt and answer tokens; none if it is a failed request to leave out.
-fn read_row(
-    record: &csv::ByteRecord,
-    line: u64,
-    columns: &Columns,
-    name: &str,
-) -> Result<Option<(i128, u64, u64)>, TraceError> {
-    if record.len() != columns.count() {
-        return Err(TraceError::RowLength {
-            file: name.to_owned(),
-            line,
-            found: record.len(),
-            expected: columns.count(),
-        });
-    }
-    let text = |column: usize| {
-        let bytes = record.get(column).unwrap_or_default();
-        std::str::from_utf8(bytes).map_err(|_| TraceError::NotText {
-            file: name.to_owned(),
-            line,
-        })
-    };
-    let wrong = |column: usize, why: String| TraceError::Value {
+    let mut reader = BufReader::with_capacity(1 << 16, reader);
+    let first = reader.fill_buf().map_err(|error| TraceError::Read {
         file: name.to_owned(),
-        line,
-        column: column + 1,
-        name: columns.name(column).to_owned(),
-        why,
-    };
-    let Moment(at) =
-        moment(text(columns.arrival)?, columns.unit).map_err(|why| wrong(columns.arrival, why))?;
-    let input = tokens(text(columns.input)?, "prompt").map_err(|why| wrong(columns.input, why))?;
-    let output =
-        tokens(text(columns.output)?, "answer").map_err(|why| wrong(columns.output, why))?;
-    if output == 0 && columns.drop_failed {
-        return Ok(None);
+        why: error.to_string(),
+    })?;
+    let first = first.strip_prefix(b"\xef\xbb\xbf").unwrap_or(first);
+    // No column is called “{”.
+    if first.trim_ascii_start().starts_with(b"{") {
+        lines::read(reader, name, options)
+    } else {
+        table::read(reader, name, options)
     }
-    for (column, count, advice) in [
-        (columns.input, input, "remove the row"),
-        (
-            columns.output,
-            output,
-            "a failed request? Remove the row, or set drop_failed in the column map to leave such rows out",
-        ),
-    ] {
-        if count == 0 {
-            return Err(wrong(
-                column,
-                format!("a request has at least 1 token, not 0: {advice}"),
-            ));
-        }
-    }
-    Ok(Some((at, input, output)))
-}
-
-/// Counts time from the first arrival. Whole nanoseconds until here: the clock of a whole year
-/// has no room for fractions of a microsecond in a float.
-fn rebase(rows: &[(i128, u64, u64)], name: &str) -> Result<Vec<TraceRequest>, TraceError> {
-    let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
-        return Err(TraceError::Empty {
-            file: name.to_owned(),
-        });
-    };
-    if last.0 - first.0 > MAX_SPAN_NS {
-        return Err(TraceError::Read {
-            file: name.to_owned(),
-            why: "it spans more than 31 years: is the unit of its times another (arrival_unit of the column map)?".to_owned(),
-        });
-    }
-    Ok(rows
-        .iter()
-        .map(|(at, input, output)| {
-            #[expect(clippy::cast_precision_loss, reason = "below 2^60 ns, and µs suffice")]
-            let arrival_s = (at - first.0) as f64 / 1e9;
-            TraceRequest {
-                arrival_s,
-                input: *input,
-                output: *output,
-            }
-        })
-        .collect())
 }
 
 #[cfg(test)]

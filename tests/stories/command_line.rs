@@ -67,6 +67,68 @@ fn simulate_prints_the_stable_keys() {
 }
 
 #[test]
+fn simulate_says_what_limits_and_writes_trace_and_timeline() {
+    let program = Program::new();
+    let file = program.example("pdd-vs-colocated");
+    let (trace, line) = (program.path("trace.json"), program.path("timeline.json"));
+    let run = program.json(&[
+        "simulate",
+        text(&file),
+        "--rate",
+        "20",
+        "--requests",
+        "100",
+        "--json",
+        "--trace-out",
+        text(&trace),
+        "--timeline",
+        text(&line),
+    ]);
+    for limit in run["limits"].as_array().unwrap() {
+        assert!(limit["weight"].as_f64().unwrap() > 0.0);
+        assert!(!limit["text"].as_str().unwrap().is_empty());
+    }
+    // Two pools, each with both kinds of steps.
+    let pools = run["breakdown"].as_array().unwrap();
+    assert_eq!(pools.len(), 2);
+    let steps: u64 = pools
+        .iter()
+        .flat_map(|pool| pool["phases"].as_array().unwrap())
+        .map(|phase| phase["steps"].as_u64().unwrap())
+        .sum();
+    assert_eq!(steps, run["work"]["steps"].as_u64().unwrap());
+    let read = |path: &std::path::Path| -> serde_json::Value {
+        serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+    };
+    let trace = read(&trace);
+    assert_eq!(trace["otherData"]["note"], "complete");
+    assert!(trace["traceEvents"].as_array().unwrap().len() as u64 > steps);
+    let line = read(&line);
+    assert_eq!(
+        line["replicas"][0]["bins"].as_array().unwrap().len() / 513,
+        1
+    );
+    assert!(!line["links"].as_array().unwrap().is_empty());
+
+    // A place that can't be written to is bad usage, by name.
+    let missing = program.path("missing").join("t.json");
+    let failed = program.run(&[
+        "simulate",
+        text(&file),
+        "--requests",
+        "10",
+        "--trace-out",
+        text(&missing),
+    ]);
+    assert_eq!(failed.code, 2);
+    assert!(
+        failed.err.contains("t.json can't be written"),
+        "{}",
+        failed.err
+    );
+}
+
+#[test]
 fn curve_gives_points_of_every_design_and_writes_the_plot() {
     let program = Program::new();
     let file = program.example("pdd-vs-colocated");

@@ -2,7 +2,7 @@ use super::*;
 use crate::catalog::{ModelId, NodeTypeId, SwitchTypeId};
 use crate::cluster::{LinkKind, Wiring, unfold};
 use crate::model::Precision;
-use crate::plan::{DesignId, Engine, Layout, ModelRef, PoolId, Role};
+use crate::plan::{DesignId, Engine, EngineKind, Layout, ModelRef, PoolId, Role};
 use std::sync::Arc;
 
 fn catalog() -> Arc<Catalog> {
@@ -180,7 +180,9 @@ fn painting_makes_the_default_pool_once() {
         .map(|p| (p.name.as_str(), p.layout.tp))
         .collect();
     assert_eq!(pools, [("Decode H20", 8), ("Decode H800", 8)]);
-    assert_eq!(design.pools[1].engine, Engine::vllm(true));
+    let h800 = catalog.gpu(&"h800-sxm".parse().unwrap()).unwrap();
+    let usual = Engine::defaults(EngineKind::Vllm, h800, Layout::SINGLE);
+    assert_eq!(design.pools[1].engine, usual);
     paint(
         &mut design,
         &some(&a, 0..4),

@@ -1,5 +1,6 @@
-//! The bottom panel: curves, their table, memory, theoretical cost, calibrations, problems.
+//! The bottom panel: curves, their table, what limits a design, memory, theoretical cost, calibrations, problems.
 
+mod breakdown;
 pub(super) mod calibration;
 mod cost;
 mod curve;
@@ -37,6 +38,8 @@ pub enum ResultsTab {
     Curve,
     /// The same as numbers.
     Table,
+    /// What limits a design, and where its time goes.
+    Breakdown,
     /// What fills the GPUs.
     Memory,
     /// What decoding costs at the very least.
@@ -50,9 +53,10 @@ pub enum ResultsTab {
 }
 
 impl ResultsTab {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Curve,
         Self::Table,
+        Self::Breakdown,
         Self::Memory,
         Self::Cost,
         Self::Model,
@@ -64,6 +68,7 @@ impl ResultsTab {
         match self {
             Self::Curve => "Curve",
             Self::Table => "Table",
+            Self::Breakdown => "Breakdown",
             Self::Memory => "Memory",
             Self::Cost => "Cost",
             Self::Model => "Model",
@@ -82,6 +87,8 @@ pub struct ResultsView {
     pub mean: bool,
     /// The point under the pointer.
     pub hovered: Option<Hovered>,
+    /// The load whose breakdown is looked at; none: the highest that is served.
+    pub load: breakdown::Chosen,
     /// The cost page.
     pub cost: CostView,
     /// What the model tab is set to.
@@ -219,6 +226,7 @@ pub fn results_ui(ui: &mut Ui, view: &mut ResultsView, shown: &Shown<'_>, action
     match view.tab {
         ResultsTab::Curve => curve::curve_ui(ui, view, shown, actions),
         ResultsTab::Table => table::table_ui(ui, view, shown),
+        ResultsTab::Breakdown => breakdown::breakdown_ui(ui, view, shown),
         ResultsTab::Memory => memory::memory_ui(ui, shown, actions),
         ResultsTab::Cost => cost::cost_ui(ui, &mut view.cost, shown),
         ResultsTab::Model => model::model_ui(ui, &mut view.model, shown),

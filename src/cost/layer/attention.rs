@@ -76,6 +76,22 @@ pub(in crate::cost) struct PrefillShape {
     pub(in crate::cost) context: u64,
 }
 
+impl PrefillShape {
+    /// The share of one of `cp` ranks that split the chunk in zigzag: each takes a slice from the
+    /// front and its mirror image from the back, so that all attend to equally many pairs, and sees
+    /// on average what a chunk of its size in the middle would.
+    pub(in crate::cost) fn of_rank(self, cp: u32) -> Self {
+        if cp <= 1 {
+            return self;
+        }
+        let tokens = self.tokens.div_ceil(u64::from(cp));
+        Self {
+            tokens,
+            context: self.context + (self.tokens - tokens) / 2,
+        }
+    }
+}
+
 impl AttentionShape {
     pub(in crate::cost) fn of(
         model: &Model,
@@ -120,10 +136,14 @@ impl AttentionShape {
         }
     }
 
-    /// The attention of `sequences` tokens over `entries` of their caches.
-    pub(in crate::cost) fn attend_one_each(
+    /// The attention of so many tokens of each of `sequences` over `entries` of their caches. The
+    /// tokens of a sequence are more rows of the tile, as heads that share keys are: the entries are
+    /// read once for all (FlashAttention's and FlashMLA's packing). Where an indexer chooses, every
+    /// token gathers its own.
+    pub(in crate::cost) fn attend_each(
         &self,
         sequences: f64,
+        queries: f64,
         entries: f64,
     ) -> Option<Operator> {
         let core = self.core?;
@@ -132,17 +152,23 @@ impl AttentionShape {
             Some(latent) => (latent.rank + latent.rope, latent.rank),
             None => (core.qk_dim, core.v_dim),
         };
+        let chosen = self.shares.iter().any(|share| share.chosen);
+        let (apart, packed) = if chosen {
+            (queries, 1.0)
+        } else {
+            (1.0, queries)
+        };
         Some(Operator::Decode {
-            sequences,
-            entries,
-            heads: core.heads,
+            sequences: sequences * apart,
+            entries: entries * apart,
+            heads: core.heads * packed,
             kv_heads: core.kv_heads,
             qk_dim,
             v_dim,
             window: self.window(),
             kv: core.kv,
             latent: core.latent.is_some(),
-            flops: core.decode_flops,
+            flops: core.decode_flops * packed,
             kv_bytes: core.kv_bytes,
         })
     }
@@ -161,30 +187,34 @@ impl AttentionShape {
         }
     }
 
-    /// Kernels of decode for `sequences` tokens, but for attention over their contexts.
-    pub(in crate::cost) fn decode(&self, sequences: f64) -> Kernels {
+    /// Kernels of decode for so many tokens, but for attention over their contexts.
+    pub(in crate::cost) fn decode(&self, tokens: f64) -> Kernels {
         let mut kernels = Kernels::new();
         if let Some(core) = self.core
             && let Some(latent) = core.latent
         {
-            kernels.extend(absorption(&core, latent, sequences));
+            kernels.extend(absorption(&core, latent, tokens));
         }
         if let Some(own) = self.scoring {
-            kernels.push((Class::Attention, own.operator(sequences, 0.0, 0.0)));
-        }
-        if let Some(own) = self.recurrence {
-            kernels.push((
-                Class::Attention,
-                Operator::Step {
-                    sequences,
-                    flops: own.step_flops,
-                    bytes: own.token_bytes,
-                    state_bytes: own.state_bytes,
-                    delta: own.delta,
-                },
-            ));
+            kernels.push((Class::Attention, own.operator(tokens, 0.0, 0.0)));
         }
         kernels
+    }
+
+    /// The recurrence's steps for so many tokens of each of `sequences`: one kernel reads the state
+    /// and writes one after each token, of which those of rejected tokens are dropped (vLLM's and
+    /// SGLang's states with speculation).
+    pub(in crate::cost) fn step(&self, sequences: f64, queries: f64) -> Option<Operator> {
+        let own = self.recurrence?;
+        // Read and written for one token, in equal parts.
+        let passes = 0.5 * (1.0 + queries);
+        Some(Operator::Step {
+            sequences: sequences * passes,
+            flops: own.step_flops * queries / passes,
+            bytes: own.token_bytes * queries / passes,
+            state_bytes: own.state_bytes,
+            delta: own.delta,
+        })
     }
 
     /// Kernels of prefill for one chunk, one after the other. Called for every chunk of every step,

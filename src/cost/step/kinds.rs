@@ -5,7 +5,7 @@ use super::LaneShape;
 use super::curve::{Curve, Grid, Priced};
 use crate::cost::layer::{AttentionShape, PrefillShape, reductions};
 use crate::cost::operator::{Class, Prices};
-use crate::cost::reach::reaches;
+use crate::cost::reach::Reach;
 use crate::cost::roofline::RooflineOn;
 use crate::model::{Ffn, Model, Precision};
 use crate::plan::{Layout, StageRun};
@@ -22,31 +22,49 @@ pub(super) struct LayerKind {
     /// What the entries are: index into the model's reaches (none: the whole context), entries per
     /// token.
     entries: Vec<(Option<usize>, f64)>,
-    /// Decode attention over entries per sequence, by sequences.
-    attend: Vec<Option<Curve>>,
-    /// An indexer's scores over entries scored per sequence, by sequences.
-    score: Vec<Option<Curve>>,
+    /// Decode attention over entries per sequence, by tokens of each beside the first, by sequences.
+    attend: Vec<Vec<Option<Curve>>>,
+    /// An indexer's scores over entries scored per sequence, likewise.
+    score: Vec<Vec<Option<Curve>>>,
     /// Prefill attention and the products around it, to the roofline.
     prefill: Grid,
 }
 
-/// Curves by sequences, made when first asked.
-fn curve(curves: &mut Vec<Option<Curve>>, sequences: u32) -> &mut Curve {
-    let index = sequences as usize;
+/// Curves by tokens and sequences, made when first asked.
+fn curve(curves: &mut Vec<Vec<Option<Curve>>>, queries: u32, sequences: u32) -> &mut Curve {
+    let queries = queries.saturating_sub(1) as usize;
+    if curves.len() <= queries {
+        curves.resize_with(queries + 1, Vec::new);
+    }
+    let (curves, index) = (&mut curves[queries], sequences as usize);
     if curves.len() <= index {
         curves.resize(index + 1, None);
     }
     curves[index].get_or_insert_with(Curve::new)
 }
 
+/// Decodes whose numbers of tokens differ lie between two whole numbers.
+fn between((queries, more): (u32, f64), mut at: impl FnMut(u32) -> Priced) -> Priced {
+    let own = at(queries);
+    if more == 0.0 {
+        return own;
+    }
+    Priced {
+        seconds: own.seconds + (at(queries + 1).seconds - own.seconds) * more,
+        ..own
+    }
+}
+
 impl LayerKind {
     /// One layer's decode attention over the contexts of a lane, and its indexer's scores.
+    /// `sequences` has those of padding, which see nothing.
     pub(super) fn over_contexts(
         &mut self,
         lane: &LaneShape<'_>,
+        sequences: u32,
         prices: &dyn Prices,
     ) -> [Priced; 2] {
-        let sequences = f64::from(lane.decodes);
+        let count = f64::from(sequences);
         let mut out = [Priced::NOTHING; 2];
         if self.attention.core.is_some() {
             let sum = |slot: Option<usize>| {
@@ -58,22 +76,26 @@ impl LayerKind {
                 .iter()
                 .map(|(slot, per)| per * sum(*slot))
                 .sum();
-            let attention = &self.attention;
-            let attend = curve(&mut self.attend, lane.decodes);
-            out[0] = attend.at(entries / sequences, |each| {
-                attention
-                    .attend_one_each(sequences, each * sequences)
-                    .map_or(Priced::NOTHING, |operator| {
-                        Priced::of(&prices.price(&operator))
-                    })
+            let (attention, attend) = (&self.attention, &mut self.attend);
+            out[0] = between(lane.queries(), |queries| {
+                let own = curve(attend, queries, sequences);
+                own.at(entries / count, |each| {
+                    attention
+                        .attend_each(count, f64::from(queries), each * count)
+                        .map_or(Priced::NOTHING, |operator| {
+                            Priced::of(&prices.price(&operator))
+                        })
+                })
             });
         }
         if let Some(own) = self.attention.scoring {
-            let score = curve(&mut self.score, lane.decodes);
+            let score = &mut self.score;
             let scored = own.per * real(lane.context);
-            out[1] = score.at(scored / sequences, |each| {
-                let keys = each * sequences;
-                Priced::of(&prices.price(&own.operator(sequences, keys, keys)))
+            out[1] = between(lane.queries(), |queries| {
+                curve(score, queries, sequences).at(scored / count, |each| {
+                    let (keys, queries) = (each * count, f64::from(queries));
+                    Priced::of(&prices.price(&own.operator(count * queries, keys * queries, keys)))
+                })
             });
         }
         out
@@ -139,14 +161,15 @@ fn sums(attention: &AttentionShape, chunk: PrefillShape, prices: &dyn Prices) ->
     out
 }
 
-/// The distinct kinds of these runs, in order, and how many layers are of each.
+/// The distinct kinds of these runs, in order, and how many layers are of each. `known`: the reaches
+/// a lane has sums for.
 pub(super) fn kinds(
     model: &Model,
     runs: &[StageRun],
     layout: Layout,
     precision: Precision,
+    known: &[Reach],
 ) -> Vec<LayerKind> {
-    let known = reaches(model);
     let mut kinds: Vec<LayerKind> = Vec::new();
     for run in runs {
         let layer = &model.layers[run.run];

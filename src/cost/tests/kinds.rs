@@ -40,7 +40,7 @@ fn decode(plan: &Arc<Plan>, count: u32, context: u64) -> f64 {
         chunks: &[],
         sampled: count,
     };
-    pricer(plan, 0).stage(0, &[lane]).total as f64 * 1e-12
+    pricer(plan, 0).stage(0, &[lane]).took(false) as f64 * 1e-12
 }
 
 /// Seconds of a step that prefills one chunk.
@@ -50,7 +50,7 @@ fn prefill(plan: &Arc<Plan>, tokens: u32, context: u32) -> f64 {
         chunks: &chunks,
         ..LaneShape::default()
     };
-    pricer(plan, 0).stage(0, &[lane]).total as f64 * 1e-12
+    pricer(plan, 0).stage(0, &[lane]).took(false) as f64 * 1e-12
 }
 
 #[test]
@@ -98,11 +98,8 @@ fn decode_attention_does_the_models_flops() {
                     flops += own.operator(1.0, scored, scored).work().0;
                 }
                 flops += shape
-                    .decode(1.0)
-                    .iter()
-                    .filter(|(_, op)| matches!(op, Operator::Step { .. }))
-                    .map(|(_, op)| op.work().0)
-                    .sum::<f64>();
+                    .step(1.0, 1.0)
+                    .map_or(0.0, |operator| operator.work().0);
                 let expected = attention_flops(&layer.attention, true, context) as f64;
                 let kind = layer.attention.kind();
                 assert!(
@@ -390,6 +387,7 @@ proptest! {
             let mut kernels = by_tokens(&model, run, Layout::SINGLE, Precision::BF16, n);
             kernels.extend(experts(&model, run, Layout::SINGLE, Precision::BF16, n, n));
             kernels.extend(shape.decode(n));
+            kernels.extend(shape.step(n, 1.0).map(|own| (Class::Attention, own)));
             let new = PrefillShape { tokens: u64::from(chunk), context };
             shape.prefill(new, |class, op| kernels.push((class, *op)));
             for (_, operator) in kernels {

@@ -37,8 +37,8 @@ impl Compiling<'_> {
         &mut self,
         pool: &Pool,
         gpu: &Gpu,
-        layout: Layout,
-        count: u32,
+        draft: Option<&Model>,
+        (layout, count): (Layout, u32),
         memory: &MemoryBudget,
     ) {
         if matches!(pool.role, Role::Attention | Role::Ffn) {
@@ -53,7 +53,7 @@ impl Compiling<'_> {
             model: self.model,
             engine: &pool.engine,
             gpu,
-            sizer: Sizer::new(self.model, gpu),
+            sizer: Sizer::new(self.model, gpu, draft),
             like: layout,
             longest,
         };

@@ -69,6 +69,21 @@ pub enum QueueOrder {
     LongestPrefix,
 }
 
+impl QueueOrder {
+    /// All, in the order shown.
+    pub const ALL: [Self; 3] = [Self::Fcfs, Self::Priority, Self::LongestPrefix];
+
+    /// The engines' word for it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fcfs => "fcfs",
+            Self::Priority => "priority",
+            Self::LongestPrefix => "lpm",
+        }
+    }
+}
+
 /// How batches are formed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -140,13 +155,35 @@ pub enum GraphMode {
     FullAndPiecewise,
 }
 
+impl GraphMode {
+    /// All, in the order shown.
+    pub const ALL: [Self; 4] = [
+        Self::None,
+        Self::Piecewise,
+        Self::FullDecode,
+        Self::FullAndPiecewise,
+    ];
+
+    /// Its name, vLLM's in small letters.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Piecewise => "piecewise",
+            Self::FullDecode => "full decode only",
+            Self::FullAndPiecewise => "full and piecewise",
+        }
+    }
+}
+
 /// CUDA graphs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Graphs {
     /// Which batches.
     pub mode: GraphMode,
-    /// Largest captured size, tokens; the sizes below it are the engine's.
+    /// Largest captured size: tokens in vLLM, sequences in the others (`cuda_graph_max_bs`,
+    /// `cuda_graph_config.max_batch_size`); the sizes below it are the engine's.
     pub max_size: u32,
 }
 
@@ -159,6 +196,21 @@ pub enum TierKind {
     Ssd,
     /// A pool over the network.
     Remote,
+}
+
+impl TierKind {
+    /// All, nearest first.
+    pub const ALL: [Self; 3] = [Self::Host, Self::Ssd, Self::Remote];
+
+    /// Its name for people.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Ssd => "ssd",
+            Self::Remote => "remote",
+        }
+    }
 }
 
 /// A tier of the KV cache below HBM. Rates and capacity are of one scheduler: all its GPUs together.
@@ -175,6 +227,26 @@ pub struct Tier {
     pub write: ByteRate,
     /// Before the first byte comes.
     pub latency: Seconds,
+}
+
+impl Tier {
+    /// A tier to start from, of the size and speed such things have: 256 GiB of host memory over
+    /// PCIe 5 ×16 at what a copy reaches, 4 TiB of NVMe disks, or 4 TiB behind a 400 Gb/s NIC.
+    #[must_use]
+    pub fn start(kind: TierKind) -> Self {
+        let (gib, read, write, latency) = match kind {
+            TierKind::Host => (256, 50.0, 50.0, 10.0),
+            TierKind::Ssd => (4096, 12.0, 6.0, 100.0),
+            TierKind::Remote => (4096, 40.0, 40.0, 50.0),
+        };
+        Self {
+            kind,
+            capacity: Bytes::new(gib << 30),
+            read: ByteRate::from_gb_per_s(read),
+            write: ByteRate::from_gb_per_s(write),
+            latency: Seconds::from_us(latency),
+        }
+    }
 }
 
 /// What of the KV cache is kept for reuse.
@@ -218,4 +290,24 @@ pub struct Speculation {
     /// For each depth: how likely a token is accepted when all before it were. The last one holds for
     /// all deeper.
     pub acceptance: Vec<f64>,
+}
+
+/// Acceptance to start from where nothing was measured: 0.85 for a model's own layer, as
+/// DeepSeek-V3's report has it for its second token (0.85 to 0.90); 0.6, a guess, for others.
+const ACCEPTANCE: [f64; 2] = [0.85, 0.6];
+
+impl Speculation {
+    /// Speculation to start from: one token of a model's own layer, three of others, in a chain.
+    /// Acceptance depends on model and text: an assumption until it is measured.
+    #[must_use]
+    pub fn start(draft: Draft) -> Self {
+        let own = matches!(draft, Draft::Mtp { .. });
+        let steps = if own { 1 } else { 3 };
+        Self {
+            draft,
+            steps,
+            verified: steps,
+            acceptance: vec![ACCEPTANCE[usize::from(!own)]],
+        }
+    }
 }

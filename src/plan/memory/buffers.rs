@@ -2,9 +2,8 @@
 //! graphs.
 
 use super::MemoryTerm;
-use crate::catalog::Gpu;
 use crate::model::{Ffn, LayerRun, Model};
-use crate::plan::engine::{Engine, EngineKind, SglangTier};
+use crate::plan::engine::{Captured, Engine, EngineKind};
 use crate::plan::pool::Layout;
 use crate::units::Bytes;
 
@@ -22,12 +21,9 @@ const NCCL: u64 = 288 << 20;
 const ALL_REDUCE: u64 = (2 * 8 + 64) << 20;
 /// DeepEP's buffer for expert dispatch: `VLLM_DEEPEP_BUFFER_SIZE_MB`, 1,024.
 const DEEP_EP: u64 = 1024 << 20;
-/// Batch sizes vLLM captures: 1, 2, 4, 8 to 256 by 8, to 512 by 16.
-const CAPTURED_VLLM: u64 = 51;
-/// Batch sizes TensorRT-LLM captures: 1, 2, 4, 8 to 128 by 8.
-const CAPTURED_TRT: u64 = 19;
-/// A captured piece of a layer; an estimate.
-const PIECE: u64 = 256 << 10;
+/// A layer in a captured graph, whole or in a piece: its kernels' nodes and what the driver keeps for
+/// them. An estimate; the activations of all sizes share one pool.
+const LAYER: u64 = 256 << 10;
 
 /// The terms.
 pub(super) struct Buffers {
@@ -38,13 +34,7 @@ pub(super) struct Buffers {
 
 impl Buffers {
     /// Of a rank with these layers.
-    pub(super) fn of(
-        model: &Model,
-        layers: &[LayerRun],
-        gpu: &Gpu,
-        engine: &Engine,
-        layout: Layout,
-    ) -> Self {
+    pub(super) fn of(model: &Model, layers: &[LayerRun], engine: &Engine, layout: Layout) -> Self {
         Self {
             context: MemoryTerm {
                 name: "CUDA context and runtime",
@@ -56,7 +46,7 @@ impl Buffers {
                 source: "vLLM 0.11 on H100: 79.65 GiB shown, 79.18 seen, 0.14 outside",
             },
             communication: communication(layers, layout),
-            graphs: graphs(model, layers, gpu, engine, layout),
+            graphs: graphs(model, layers, engine),
         }
     }
 }
@@ -92,40 +82,31 @@ fn communication(layers: &[LayerRun], layout: Layout) -> MemoryTerm {
     }
 }
 
-fn graphs(
-    model: &Model,
-    layers: &[LayerRun],
-    gpu: &Gpu,
-    engine: &Engine,
-    layout: Layout,
-) -> MemoryTerm {
+fn graphs(model: &Model, layers: &[LayerRun], engine: &Engine) -> MemoryTerm {
     let count = layers
         .iter()
         .fold(0_u64, |sum, run| sum.saturating_add(u64::from(run.count)));
-    let (bytes, formula, source) = match engine.kind {
-        EngineKind::Sglang => {
-            let batch = u64::from(SglangTier::of(gpu.memory, layout).graph_batch);
-            (
-                batch << 21,
-                format!("2 MiB × cuda_graph_max_bs ({batch})"),
-                "SGLang 0.5 srt/server_args.py, its own allowance",
-            )
-        }
-        EngineKind::Vllm | EngineKind::TensorRtLlm => {
-            let sizes = if engine.kind == EngineKind::Vllm {
-                CAPTURED_VLLM
-            } else {
-                CAPTURED_TRT
-            };
-            (
-                sizes.saturating_mul(count).saturating_mul(PIECE),
-                format!(
-                    "{sizes} captured batch sizes × {count} of {} layers × 0.25 MiB",
-                    model.layer_count()
-                ),
-                "estimate; not part of what KV is cut from",
-            )
-        }
+    let captured = Captured::of(engine);
+    let [whole, pieces] = captured.counts();
+    let (bytes, formula, source) = if captured.is_none() {
+        (0, "none are captured".to_owned(), "the engine's settings")
+    } else if engine.kind == EngineKind::Sglang {
+        let batch = u64::from(engine.graphs.max_size);
+        (
+            batch << 21,
+            format!("2 MiB × cuda_graph_max_bs ({batch})"),
+            "SGLang 0.5 srt/server_args.py, its own allowance",
+        )
+    } else {
+        let sizes = (whole + pieces) as u64;
+        (
+            sizes.saturating_mul(count).saturating_mul(LAYER),
+            format!(
+                "{whole} captured sizes of whole steps and {pieces} of pieces × {count} of {} layers × 0.25 MiB",
+                model.layer_count()
+            ),
+            "estimate; not part of what KV is cut from",
+        )
     };
     MemoryTerm {
         name: "CUDA graphs",

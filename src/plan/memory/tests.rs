@@ -24,7 +24,7 @@ fn tp(tp: u32) -> Layout {
 
 fn on(model: &Model, gpu: &Gpu, precision: Precision, layout: Layout) -> MemoryBudget {
     let engine = Engine::defaults(EngineKind::Vllm, gpu, layout);
-    Sizer::new(model, gpu).budget(&engine, precision, layout)
+    Sizer::new(model, gpu, None).budget(&engine, precision, layout)
 }
 
 fn term(budget: &MemoryBudget, name: &str) -> f64 {
@@ -143,7 +143,7 @@ fn a_4090_has_the_blocks_vllm_resolved() {
         num_gpu_blocks: Some(2588),
         ..Engine::vllm(false)
     };
-    let measured = Sizer::new(&model, &card).budget(&engine, Precision::BF16, tp(1));
+    let measured = Sizer::new(&model, &card, None).budget(&engine, Precision::BF16, tp(1));
     assert_eq!((measured.blocks, measured.kv_tokens), (2588, 41_408));
     assert_eq!(measured.source, BlockSource::Measured);
 }
@@ -212,7 +212,7 @@ fn memory_is_not_packed_to_the_brim() {
         ..Engine::vllm(true)
     };
     let (model, b200) = (kimi_k25_nvfp4(), gpu("b200-sxm"));
-    let budget = Sizer::new(&model, &b200).budget(&engine, precision, layout);
+    let budget = Sizer::new(&model, &b200, None).budget(&engine, precision, layout);
     assert!(
         (term(&budget, "Weights") - 152.0).abs() < 2.0,
         "{}",
@@ -228,7 +228,7 @@ fn memory_is_not_packed_to_the_brim() {
 #[test]
 fn llama_405b_needs_eleven_gpus_for_its_weights_alone() {
     let (model, h800) = (preset("llama-3.1-405b"), gpu("h800-sxm"));
-    let sizer = Sizer::new(&model, &h800);
+    let sizer = Sizer::new(&model, &h800, None);
     let weights = sizer.least_weights(Precision::BF16, 1).gib();
     assert!((weights - 755.95).abs() < 0.05, "{weights}");
     assert_eq!((weights / (79.18 * 0.9)).ceil(), 11.0);
@@ -240,7 +240,7 @@ fn llama_405b_needs_eleven_gpus_for_its_weights_alone() {
 #[test]
 fn engines_divide_the_same_gpu_by_their_own_rules() {
     let (model, h100) = (preset("llama-3.1-8b"), gpu("h100-sxm"));
-    let sizer = Sizer::new(&model, &h100);
+    let sizer = Sizer::new(&model, &h100, None);
     let of = |kind| {
         let engine = Engine::defaults(kind, &h100, tp(1));
         let budget = sizer.budget(&engine, Precision::BF16, tp(1));
@@ -302,7 +302,7 @@ fn a_thousand_layers_are_searched_in_no_time() {
     );
     let h100 = gpu("h100-sxm");
     let start = std::time::Instant::now();
-    let sizer = Sizer::new(&model, &h100);
+    let sizer = Sizer::new(&model, &h100, None);
     let engine = Engine::vllm(true);
     for _ in 0..10 {
         let layout = Layout {
@@ -330,7 +330,7 @@ proptest! {
         seqs in 1_u32..5000,
     ) {
         let (model, h100) = (preset(name), gpu("h100-sxm"));
-        let sizer = Sizer::new(&model, &h100);
+        let sizer = Sizer::new(&model, &h100, None);
         let engine = Engine {
             gpu_memory_utilization: share,
             max_num_batched_tokens: tokens,
@@ -358,7 +358,7 @@ proptest! {
         power in 0_u32..5,
     ) {
         let (model, h100) = (preset(name), gpu("h100-sxm"));
-        let sizer = Sizer::new(&model, &h100);
+        let sizer = Sizer::new(&model, &h100, None);
         let ranks = 1_u32 << power;
         let each = on(&model, &h100, Precision::BF16, tp(ranks)).terms[0].bytes;
         prop_assert!(each >= sizer.least_weights(Precision::BF16, ranks));

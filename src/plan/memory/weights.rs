@@ -134,11 +134,16 @@ impl<'a> Shapes<'a> {
     /// All weights, one copy.
     pub(super) fn whole(&self, model: &Model, precision: Precision) -> Bytes {
         let scales = self.weigh(model, precision, Layout::SINGLE);
+        scales.stage(&self.all(model), true, true)
+    }
+
+    /// Layers of each shape in the model.
+    pub(super) fn all(&self, model: &Model) -> Vec<u32> {
         let mut counts = vec![0_u32; self.distinct.len()];
         for (run, shape) in model.layers.iter().zip(&self.of_run) {
             counts[*shape] = counts[*shape].saturating_add(run.count);
         }
-        scales.stage(&counts, true, true)
+        counts
     }
 }
 
@@ -152,7 +157,12 @@ fn extras(extras: &[Extra]) -> Bytes {
 }
 
 /// One layer on one rank: redundant experts are dealt out with the model's own.
-fn layer_bytes(model: &Model, run: &LayerRun, precision: Precision, layout: Layout) -> Bytes {
+pub(super) fn layer_bytes(
+    model: &Model,
+    run: &LayerRun,
+    precision: Precision,
+    layout: Layout,
+) -> Bytes {
     let weights = layer_weights(model, run, precision, shard(layout));
     let Ffn::Moe(moe) = &run.ffn else {
         return weights.total();
@@ -199,9 +209,10 @@ impl Scales {
     }
 }
 
-/// The term.
+/// The term; `bytes` has the drafter's.
 pub(super) fn term(
     bytes: Bytes,
+    drafter: Bytes,
     precision: Precision,
     layout: Layout,
     quantization: Option<&Quantization>,
@@ -215,11 +226,16 @@ pub(super) fn term(
         0 => String::new(),
         n => format!(" · {n} redundant experts"),
     };
+    let drafter = if drafter > Bytes::ZERO {
+        format!("; {:.2} GiB of what drafts", drafter.gib())
+    } else {
+        String::new()
+    };
     MemoryTerm {
         name: "Weights",
         bytes,
         formula: format!(
-            "{} weights of the fullest stage, TP {} · EP {} · MoE-TP {}{redundant}; {kept}",
+            "{} weights of the fullest stage, TP {} · EP {} · MoE-TP {}{redundant}; {kept}{drafter}",
             precision.weights.name(),
             layout.tp,
             layout.ep,

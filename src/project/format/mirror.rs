@@ -32,6 +32,7 @@ macro_rules! as_is {
 
 as_is!(
     bool,
+    i32,
     u32,
     u64,
     f64,

@@ -12,6 +12,7 @@ fn summary(ttft_ms: f64, saturated: bool) -> Arc<Summary> {
         p99: ms * 1.5e-3,
     };
     Arc::new(Summary {
+        hidden: None,
         requests: Counts {
             arrived: 100,
             completed: 100,
@@ -35,6 +36,8 @@ fn summary(ttft_ms: f64, saturated: bool) -> Arc<Summary> {
         saturated,
         busiest_link: None,
         kv_peak: Vec::new(),
+        breakdown: Vec::new(),
+        limits: Vec::new(),
         provenance: Provenance {
             fidelity: "Roofline",
             engines: vec!["vLLM 0.11.0".to_owned()],

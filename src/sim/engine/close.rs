@@ -3,7 +3,9 @@
 use super::{Engine, Scenario, SimError};
 use crate::cluster::ChannelId;
 use crate::cost::{Class, Origin};
+use crate::sim::breakdown::breakdown;
 use crate::sim::summary::{Provenance, Summary};
+use crate::sim::verdict::{Facts, verdict};
 
 impl Engine<'_> {
     /// Every request ended in one state, every byte of KV memory is free, every token asked for was delivered,
@@ -29,11 +31,12 @@ impl Engine<'_> {
         }
         for replica in &self.replicas {
             for lane in &replica.lanes {
-                if lane.free() != lane.capacity() || lane.running() != 0 || lane.outstanding != 0 {
+                let memory = lane.memory();
+                if !memory.is_idle() || lane.running() != 0 || lane.outstanding != 0 {
                     return broken(format!(
                         "{} of {} KV bytes free, {} requests running",
-                        lane.free(),
-                        lane.capacity(),
+                        memory.available(),
+                        memory.capacity,
                         lane.running()
                     ));
                 }
@@ -77,12 +80,10 @@ impl Engine<'_> {
             work.steps += replica.steps;
             work.request_steps += replica.request_steps;
             work.preemptions += replica.lanes.iter().map(|l| l.preemptions).sum::<u64>();
+            let ledger = &replica.ledger;
+            let own = ledger.by_class();
             let sums = by_class.iter_mut().chain(&mut by_origin).chain(&mut off);
-            let parts = replica
-                .by_class
-                .iter()
-                .chain(&replica.by_origin)
-                .chain(&replica.off);
+            let parts = own.iter().chain(&ledger.by_origin).chain(&ledger.off);
             for (sum, part) in sums.zip(parts) {
                 *sum += part;
             }
@@ -100,7 +101,7 @@ impl Engine<'_> {
             .filter(|(_, share)| *share > 0.0)
             .collect();
         time_shares.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let kv_peak = plan
+        let kv_peak: Vec<(String, f64)> = plan
             .pools
             .iter()
             .enumerate()
@@ -110,7 +111,8 @@ impl Engine<'_> {
                     .iter()
                     .filter(|replica| replica.pool == index)
                     .flat_map(|replica| &replica.lanes)
-                    .map(|lane| lane.peak as f64 / lane.capacity().max(1) as f64)
+                    .map(|lane| lane.memory())
+                    .map(|memory| memory.peak as f64 / memory.capacity.max(1) as f64)
                     .fold(0.0, f64::max);
                 (pool.name.clone(), peak)
             })
@@ -129,6 +131,14 @@ impl Engine<'_> {
                 let id = ChannelId(u32::try_from(index).unwrap_or(0));
                 (plan.topology.channel_name(id), share)
             });
+        let pools = breakdown(plan, &self.replicas, self.now);
+        let limits = verdict(&Facts {
+            plan,
+            pools: &pools,
+            kv_peak: &kv_peak,
+            busiest_link: busiest_link.as_ref(),
+            requests: self.metrics.counts.arrived,
+        });
         let mut engines: Vec<String> = plan
             .services
             .iter()
@@ -142,6 +152,7 @@ impl Engine<'_> {
             tpot_s: measured.tpot,
             itl_s: measured.itl,
             e2e_s: measured.e2e,
+            hidden: measured.hidden,
             requests_per_s: measured.requests_per_s,
             output_tokens_per_s: measured.output_tokens_per_s,
             output_tokens_per_s_per_gpu: measured.output_tokens_per_s / f64::from(plan.gpus.max(1)),
@@ -150,6 +161,8 @@ impl Engine<'_> {
             saturated: measured.saturated,
             busiest_link,
             kv_peak,
+            breakdown: pools,
+            limits,
             provenance: Provenance {
                 fidelity: scenario.fidelity.name(),
                 engines,

@@ -4,7 +4,6 @@ use super::{After, Engine, Route, Transfer};
 use crate::cost::kv_transfer;
 use crate::plan::FirstToken;
 use crate::sim::lane::Ended;
-use crate::sim::metrics::Record;
 use crate::sim::network::uses;
 use crate::sim::queue::{Event, Nanos};
 use crate::sim::request::ReqId;
@@ -25,7 +24,7 @@ impl Engine<'_> {
     /// The pending request arrives.
     pub(super) fn arrive(&mut self) {
         if let Some(id) = self.pending.take() {
-            self.admit(id);
+            self.admit(id, true);
         }
     }
 
@@ -36,7 +35,7 @@ impl Engine<'_> {
         let mut sent = false;
         while let Some(drawn) = self.source.draw(&mut text) {
             let id = self.requests.add(self.now, &drawn, &mut text);
-            sent = self.admit(id);
+            sent = self.admit(id, true);
             if sent {
                 break;
             }
@@ -45,13 +44,19 @@ impl Engine<'_> {
         sent
     }
 
-    /// Routes a new request to the entry lane with the fewest outstanding; ties go round.
-    fn admit(&mut self, id: ReqId) -> bool {
-        self.metrics.sent(self.now);
+    /// Routes a new request to the entry lane with the fewest outstanding; ties go round. `begins`:
+    /// it follows no other. Whether it can be served.
+    pub(super) fn admit(&mut self, id: ReqId, begins: bool) -> bool {
+        if !self.is_later_round(id) {
+            self.metrics.sent(self.now, begins);
+        }
         let count = self.entries.len();
         let chosen = (1..=count)
             .map(|offset| (self.last_entry + offset) % count)
             .min_by_key(|index| {
+                if self.rotate {
+                    return 0;
+                }
                 let (replica, lane) = self.entries[*index];
                 self.replicas[replica as usize].lanes[lane as usize].outstanding
             })
@@ -61,15 +66,15 @@ impl Engine<'_> {
         let tokens = u64::from(request.input) + u64::from(request.output);
         let home = &mut self.replicas[replica as usize].lanes[lane as usize];
         if request.input == 0 || request.output == 0 || !home.can_hold(tokens) {
-            self.metrics.refused();
-            self.requests.remove(id);
+            self.lose(id, false);
             return false;
         }
         self.last_entry = chosen;
         self.tokens_asked += u64::from(request.output);
         home.outstanding += 1;
-        home.enqueue(id);
+        home.enqueue(&mut self.requests, id, self.now);
         self.requests[id].home = (replica, lane);
+        self.recorder.arrived(self.now, id, &self.requests[id]);
         self.launch(replica);
         true
     }
@@ -80,7 +85,16 @@ impl Engine<'_> {
         let Some(pricer) = &mut self.pricers[state.pool] else {
             return;
         };
-        if let Some(launched) = state.launch(&mut self.requests, pricer, self.now) {
+        let launched = state.launch(&mut self.requests, pricer, self.now);
+        let cohort = launched.as_ref().map(|launched| launched.cohort);
+        self.recorder.scheduled(self.now, replica, state, cohort);
+        for lane in &mut state.lanes {
+            for (id, done) in lane.take_loads() {
+                let at = done.max(self.now);
+                self.queue.push(at, Event::Loaded { slot: id.0 });
+            }
+        }
+        if let Some(launched) = launched {
             self.queue.push(
                 launched.end,
                 Event::StepEnd {
@@ -92,6 +106,13 @@ impl Engine<'_> {
                 self.queue.push(at, Event::StageFree { replica });
             }
         }
+    }
+
+    /// What lay below HBM of a prompt is there: it may go on.
+    pub(super) fn loaded(&mut self, id: ReqId) {
+        let (replica, lane) = self.requests[id].home;
+        self.replicas[replica as usize].lanes[lane as usize].loaded(&mut self.requests, id);
+        self.launch(replica);
     }
 
     pub(super) fn step_end(&mut self, replica: u32, cohort: usize) {
@@ -114,6 +135,7 @@ impl Engine<'_> {
                 &mut ended,
             );
             self.deliver(&ended);
+            self.recorder.produced(self.now, replica, &ended);
             let place = (replica, u32::try_from(lane).unwrap_or(0));
             for id in &ended.finished {
                 self.complete(*id, place);
@@ -125,7 +147,7 @@ impl Engine<'_> {
         self.ended = ended;
         // Only now: a completion may send a request, and its launch must not take this cohort while
         // other lanes' batches are still to be read.
-        self.replicas[replica as usize].landed(cohort);
+        self.replicas[replica as usize].landed(cohort, self.now);
         self.admit_arrivals(replica);
         self.launch(replica);
     }
@@ -134,9 +156,13 @@ impl Engine<'_> {
     fn deliver(&mut self, ended: &Ended) {
         self.metrics
             .tokens(ended.steady, self.now - ended.since.min(self.now));
-        for id in &ended.newcomers {
-            let gap = self.now - self.requests[*id].last_token;
+        for (id, tokens) in &ended.apart {
+            let request = &mut self.requests[*id];
+            let gap = self.now - request.last_token;
+            request.last_token = self.now;
             self.metrics.tokens(1, gap);
+            // Those accepted with it come at once.
+            self.metrics.tokens(tokens - 1, 0);
         }
     }
 
@@ -164,6 +190,7 @@ impl Engine<'_> {
         match handoff {
             None => {
                 self.first_token(id);
+                self.recorder.decodes(now, id);
                 if done {
                     self.complete(id, place);
                 }
@@ -178,28 +205,18 @@ impl Engine<'_> {
     }
 
     fn first_token(&mut self, id: ReqId) {
+        let hidden = self.is_hidden(id);
         let request = &mut self.requests[id];
         request.first_token = Some(self.now);
         request.last_token = self.now;
-        self.metrics.first_token();
+        self.metrics.first_token(hidden);
+        self.recorder.first_token(self.now, id);
     }
 
     fn complete(&mut self, id: ReqId, (replica, lane): (u32, u32)) {
-        let request = self.requests[id];
-        let first = request.first_token.unwrap_or(self.now);
-        self.metrics.counts.completed += 1;
-        self.metrics.records.push(Record {
-            arrival: request.arrival,
-            ttft: first - request.arrival,
-            e2e: self.now - request.arrival,
-            input: request.input,
-            output: request.output,
-        });
         self.replicas[replica as usize].lanes[lane as usize].outstanding -= 1;
-        self.requests.remove(id);
-        if self.closed {
-            self.send_next();
-        }
+        self.recorder.ended(self.now, id, true);
+        self.answered(id);
     }
 
     /// A prefilled request waits for a decode lane: the one with the fewest outstanding.
@@ -229,20 +246,19 @@ impl Engine<'_> {
         home.outstanding -= 1;
         let Some(target) = target else {
             // No decode pool can ever hold it: it ends here, refused.
-            home.release(self.requests[id].base);
+            home.release(&mut self.requests, id);
             self.tokens_asked -= u64::from(self.requests[id].output);
-            if self.requests[id].first_token.is_some() {
-                self.metrics.counts.failed += 1;
-                self.tokens_asked += 1;
-            } else {
-                self.metrics.refused();
-            }
-            self.requests.remove(id);
+            self.recorder.ended(self.now, id, false);
+            let delivered = self.requests[id].first_token.is_some();
+            self.tokens_asked += u64::from(delivered);
+            self.lose(id, delivered && !self.is_hidden(id));
             if self.closed {
                 self.send_next();
             }
             return;
         };
+        let stages = self.replicas[source as usize].spans.len();
+        self.recorder.handed_off(self.now, id, (source, stages));
         self.transfers[slot] = Some(Transfer {
             from,
             first_token,
@@ -264,6 +280,8 @@ impl Engine<'_> {
                 self.start_transfer(id, (replica, u32::try_from(lane).unwrap_or(0)));
             }
         }
+        let state = &self.replicas[replica as usize];
+        self.recorder.scheduled(self.now, replica, state, None);
     }
 
     fn start_transfer(&mut self, id: ReqId, to: (u32, u32)) {
@@ -325,6 +343,7 @@ impl Engine<'_> {
     }
 
     fn watch_network(&mut self) {
+        self.recorder.flows(self.now, &self.network);
         if let Some(at) = self.network.next_end() {
             let generation = self.network.generation;
             self.queue
@@ -356,9 +375,9 @@ impl Engine<'_> {
             self.first_token(id);
         }
         let (source, lane) = transfer.from;
-        let base = self.requests[id].base;
-        self.replicas[source as usize].lanes[lane as usize].release(base);
+        self.replicas[source as usize].lanes[lane as usize].release(&mut self.requests, id);
         let (replica, lane) = self.requests[id].home;
+        self.recorder.landed(self.now, id, replica);
         self.replicas[replica as usize].lanes[lane as usize]
             .join_from_transfer(&mut self.requests, id);
         self.launch(replica);

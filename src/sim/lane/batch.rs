@@ -9,6 +9,8 @@ use crate::sim::request::{Arena, ReqId};
 pub(in crate::sim) struct Batch {
     pub(in crate::sim) step: u64,
     pub(in crate::sim) decodes: u32,
+    /// Tokens drafted for them.
+    pub(in crate::sim) drafted: u32,
     pub(in crate::sim) context: u64,
     /// Sums of what the decodes see, by each of the model's reaches.
     pub(in crate::sim) reached: Vec<u64>,
@@ -28,17 +30,18 @@ impl Batch {
     pub(in crate::sim) fn shape(&self) -> LaneShape<'_> {
         LaneShape {
             decodes: self.decodes,
-            drafted: 0,
+            drafted: self.drafted,
             context: self.context,
             reached: &self.reached,
             chunks: &self.chunks,
-            sampled: self.decodes + self.ends,
+            sampled: self.decodes + self.drafted + self.ends,
         }
     }
 
     pub(super) fn clear(&mut self, step: u64) {
         self.step = step;
         self.decodes = 0;
+        self.drafted = 0;
         self.context = 0;
         self.reached.clear();
         self.chunks.clear();
@@ -46,12 +49,25 @@ impl Batch {
         self.ends = 0;
     }
 
-    pub(super) fn set_decodes(&mut self, cohort: &Cohort) {
+    pub(super) fn set_decodes(&mut self, requests: &Arena, cohort: &Cohort) {
         self.decodes = cohort.decodes;
-        self.context = cohort.context();
         self.reached.clear();
+        if let Some(drafts) = &cohort.drafts {
+            drafts.describe(requests, self);
+            return;
+        }
+        self.context = cohort.context();
         let sums = cohort.reached.iter().map(|sum| sum.sum(cohort.step));
         self.reached.extend(sums);
+    }
+
+    /// Takes a prompt out again. Returns the tokens it had.
+    pub(super) fn remove(&mut self, id: ReqId) -> u32 {
+        let Some(place) = self.prefills.iter().position(|own| *own == id) else {
+            return 0;
+        };
+        self.prefills.remove(place);
+        self.chunks.remove(place).tokens
     }
 
     pub(super) fn push(&mut self, requests: &Arena, id: ReqId, tokens: u32) {

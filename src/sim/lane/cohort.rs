@@ -5,11 +5,15 @@
 //! block size, so a histogram of `j − b` says how many blocks a step takes. For windows see
 //! [`Reached`] and [`BlockDue`].
 
+use super::Settings;
+use super::drafts::Drafts;
+use super::loops::Owed;
+use super::memory::Memory;
 use super::reached::{BlockDue, Decode, Reached};
 use crate::cost::Reach;
-use crate::plan::SequenceKv;
+use crate::plan::Scheduler;
 use crate::sim::queue::Nanos;
-use crate::sim::request::{Arena, NONE, ReqId};
+use crate::sim::request::{Arena, NONE, ReqId, Request};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -19,7 +23,9 @@ pub(super) struct Cohort {
     /// Step it runs next, or is running.
     pub(super) step: u64,
     pub(super) in_flight: bool,
-    /// When its last step ended.
+    /// Whether its decodes are in the step under way.
+    pub(super) decoding: bool,
+    /// When its last step with decodes ended.
     pub(super) last_end: Nanos,
     pub(super) decodes: u32,
     /// Sum over decodes of (cached tokens + 1 − join step): contexts are this + decodes · step.
@@ -36,20 +42,28 @@ pub(super) struct Cohort {
     /// Admission order of all running requests.
     pub(super) head: u32,
     pub(super) tail: u32,
-    /// Came in from a transfer and have not decoded here yet: (request, life).
+    /// Got their last token at another time than the others and have not decoded since: (request,
+    /// life).
     pub(super) newcomers: Vec<(ReqId, u32)>,
+    /// Decodes one by one, where drafts are verified.
+    pub(super) drafts: Option<Drafts>,
+    /// What the decodes still have to say, for schedulers that reckon with it.
+    pub(super) owed: Option<Owed>,
 }
 
 impl Cohort {
-    /// Empty, for blocks of a size.
-    pub(super) fn new(block: u32, kv: &SequenceKv, reaches: &[Reach]) -> Self {
+    /// Empty.
+    pub(super) fn new(settings: &Settings, reaches: &[Reach]) -> Self {
+        let (block, kv) = (settings.block, &settings.kv);
         let mut due = vec![(kv.growing, BlockDue::new(block, None))];
         for (cap, bytes) in &kv.windows {
             due.push((*bytes, BlockDue::new(block, Some(*cap))));
         }
+        let drafts = settings.speculation.as_ref();
         Self {
             step: 0,
             in_flight: false,
+            decoding: false,
             last_end: 0,
             decodes: 0,
             context_origin: 0,
@@ -60,6 +74,8 @@ impl Cohort {
             head: NONE,
             tail: NONE,
             newcomers: Vec::new(),
+            drafts: drafts.map(|own| Drafts::new(own.clone(), reaches, settings.seed)),
+            owed: (settings.scheduling.scheduler == Scheduler::Sglang).then(Owed::default),
         }
     }
 
@@ -70,21 +86,37 @@ impl Cohort {
     }
 
     /// Bytes the decodes take in the next step.
-    pub(super) fn bytes_due(&self) -> u64 {
+    pub(super) fn bytes_due(&self, requests: &Arena, memory: &Memory) -> u64 {
+        if let Some(drafts) = &self.drafts {
+            return drafts.bytes_due(requests, memory);
+        }
         let each = self.due.iter();
         each.fold(0, |sum: u64, (bytes, due)| {
             sum.saturating_add(bytes.saturating_mul(due.at(self.step)))
         })
     }
 
+    /// Whether its decodes verify drafts.
+    pub(super) const fn is_drafting(&self) -> bool {
+        self.drafts.is_some()
+    }
+
+    /// Tokens drafted for a decode in its next step.
+    pub(super) fn planned(&self, request: &Request) -> u32 {
+        self.drafts.as_ref().map_or(0, |own| own.planned(request))
+    }
+
     /// The step has ended: the next one is one on.
-    pub(super) fn next_step(&mut self) {
+    pub(super) fn next_step(&mut self, requests: &Arena) {
         self.step += 1;
         for sum in &mut self.reached {
             sum.advance(self.step);
         }
         for (_, due) in &mut self.due {
             due.advance(self.step);
+        }
+        if let Some(owed) = &mut self.owed {
+            owed.advance(requests, self.step);
         }
     }
 
@@ -93,11 +125,21 @@ impl Cohort {
         let request = &mut requests[id];
         request.join_step = step;
         request.decoding = true;
+        request.held = request.base;
+        self.decodes += 1;
+        let rest = request.output - request.produced;
+        let life = request.life;
+        if let Some(drafts) = &mut self.drafts {
+            drafts.join(id);
+            return;
+        }
+        if let Some(owed) = &mut self.owed {
+            owed.join(step, rest, id, life);
+        }
         let decode = Decode {
             join: step,
             base: u64::from(request.base),
         };
-        self.decodes += 1;
         self.context_origin +=
             i64::from(request.base) + 1 - i64::try_from(step).unwrap_or(i64::MAX);
         for sum in &mut self.reached {
@@ -106,18 +148,24 @@ impl Cohort {
         for (_, due) in &mut self.due {
             due.join(decode, self.step);
         }
-        let rest = u64::from(request.output - request.produced);
         self.finishing
-            .push(Reverse((step + rest - 1, id, request.life)));
+            .push(Reverse((step + u64::from(rest) - 1, id, life)));
     }
 
-    /// Takes a request out of the decodes.
-    pub(super) fn leave(&mut self, base: u32, join_step: u64) {
+    /// Takes a request out of the decodes. Returns how many steps it has decoded since it joined, or
+    /// since it was last noted in `base`.
+    pub(super) fn leave(&mut self, requests: &Arena, id: ReqId) -> u32 {
+        self.decodes -= 1;
+        if let Some(drafts) = &mut self.drafts {
+            drafts.leave(id);
+            return 0;
+        }
+        let request = &requests[id];
+        let (base, join_step) = (request.base, request.join_step);
         let decode = Decode {
             join: join_step,
             base: u64::from(base),
         };
-        self.decodes -= 1;
         self.context_origin -= i64::from(base) + 1 - i64::try_from(join_step).unwrap_or(i64::MAX);
         for sum in &mut self.reached {
             sum.leave(decode, self.step);
@@ -125,6 +173,33 @@ impl Cohort {
         for (_, due) in &mut self.due {
             due.leave(decode, self.step);
         }
+        if let Some(owed) = &mut self.owed {
+            owed.leave(self.step, join_step, request.output - request.produced);
+        }
+        u32::try_from(self.step.saturating_sub(join_step)).unwrap_or(u32::MAX)
+    }
+
+    /// Tokens a decode has said by now.
+    pub(super) fn said(&self, request: &Request) -> u32 {
+        let here = if self.is_drafting() {
+            0
+        } else {
+            self.step.saturating_sub(request.join_step)
+        };
+        request.produced + u32::try_from(here).unwrap_or(u32::MAX)
+    }
+
+    /// Its running requests, in order of admission.
+    pub(super) fn running<'a>(&self, requests: &'a Arena) -> impl Iterator<Item = ReqId> + 'a {
+        let mut next = self.head;
+        std::iter::from_fn(move || {
+            if next == NONE {
+                return None;
+            }
+            let id = ReqId(next);
+            next = requests[id].after;
+            Some(id)
+        })
     }
 
     pub(super) fn append(&mut self, requests: &mut Arena, id: ReqId) {

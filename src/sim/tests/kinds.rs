@@ -297,7 +297,7 @@ proptest! {
             output: Length::Uniform { min: Tokens::new(1), max: Tokens::new(output) },
             requests,
             seed,
-            trace: None,
+            ..Workload::fixed(1, 1, 1)
         };
         // Room for the longest request, and little more.
         let plan = plan_of(&design, &workload);

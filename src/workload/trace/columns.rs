@@ -44,13 +44,19 @@ pub struct ColumnMap {
     /// Unit of numeric times; none: seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrival_unit: Option<TimeUnit>,
-    /// Leave out rows without answer tokens (requests that failed) instead of refusing them.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub drop_failed: bool,
+    /// Priority, the lowest first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<String>,
+    /// Session: a request is not sent before the one before it in its session was answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// Hashes of the prompt's blocks, with “|” between them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<String>,
 }
 
 impl ColumnMap {
-    /// Times in seconds, failed requests refused.
+    /// Times in seconds, nothing else read.
     #[must_use]
     pub fn new(arrival: &str, input: &str, output: &str) -> Self {
         Self {
@@ -58,7 +64,9 @@ impl ColumnMap {
             input: input.to_owned(),
             output: output.to_owned(),
             arrival_unit: None,
-            drop_failed: false,
+            priority: None,
+            session: None,
+            blocks: None,
         }
     }
 }
@@ -73,6 +81,9 @@ const KNOWN: [[&str; 3]; 4] = [
     ["Timestamp", "Request tokens", "Response tokens"],
 ];
 
+/// Further columns known without a map: priority, session, hashes of blocks.
+const OPTIONAL: [&str; 3] = ["priority", "session_id", "block_hash_ids"];
+
 /// The columns of one file.
 pub(super) struct Columns {
     names: Vec<String>,
@@ -80,7 +91,9 @@ pub(super) struct Columns {
     pub(super) input: usize,
     pub(super) output: usize,
     pub(super) unit: TimeUnit,
-    pub(super) drop_failed: bool,
+    pub(super) priority: Option<usize>,
+    pub(super) session: Option<usize>,
+    pub(super) blocks: Option<usize>,
 }
 
 impl Columns {
@@ -120,11 +133,16 @@ impl Columns {
                 input,
                 output,
                 unit: TimeUnit::Seconds,
-                drop_failed: false,
+                priority: place(OPTIONAL[0]),
+                session: place(OPTIONAL[1]),
+                blocks: place(OPTIONAL[2]),
             });
         };
         let mapped = |what, wanted: &str| {
             place(wanted).ok_or_else(|| missing(what, format!("“{wanted}”, as the map says")))
+        };
+        let maybe = |what, wanted: &Option<String>| {
+            wanted.as_ref().map(|name| mapped(what, name)).transpose()
         };
         Ok(Self {
             names: names.to_vec(),
@@ -132,7 +150,9 @@ impl Columns {
             input: mapped("prompt tokens", &map.input)?,
             output: mapped("answer tokens", &map.output)?,
             unit: map.arrival_unit.unwrap_or_default(),
-            drop_failed: map.drop_failed,
+            priority: maybe("priorities", &map.priority)?,
+            session: maybe("sessions", &map.session)?,
+            blocks: maybe("block hashes", &map.blocks)?,
         })
     }
 

@@ -5,7 +5,15 @@ use proptest::prelude::*;
 use std::path::PathBuf;
 
 fn read(text: &str) -> Result<Trace, TraceError> {
-    read_trace_from(text.as_bytes(), "t.csv", None)
+    read_trace_from(text.as_bytes(), "t.csv", &TraceOptions::default())
+}
+
+/// Read with these columns.
+fn mapped(map: &ColumnMap) -> TraceOptions {
+    TraceOptions {
+        columns: Some(map.clone()),
+        ..TraceOptions::default()
+    }
 }
 
 fn message(text: &str) -> String {
@@ -57,7 +65,7 @@ fn azure_counts_and_longest_prompts() {
         ("azure2023_conv.csv", 19_366, 14_050),
     ] {
         let Some(path) = shared(name) else { continue };
-        let trace = read_trace(&path, None).unwrap();
+        let trace = read_trace(&path, &TraceOptions::default()).unwrap();
         assert_eq!(trace.requests.len(), rows, "{name}");
         assert_eq!(
             trace.requests.iter().map(|r| r.input).max(),
@@ -93,20 +101,21 @@ fn server_tokens_at_the_time_of_sending() {
     // T26: the client counts 100 tokens, the server 118; arrived at 0, sent at 2 s.
     let text = "arrived,sent,client_in,server_in,out\n0,0,90,95,5\n0,2,100,118,5\n";
     let map = ColumnMap::new("sent", "server_in", "out");
-    let trace = read_trace_from(text.as_bytes(), "t", Some(&map)).unwrap();
+    let trace = read_trace_from(text.as_bytes(), "t", &mapped(&map)).unwrap();
     assert_eq!(
         trace.requests[1],
         TraceRequest {
             arrival_s: 2.0,
             input: 118,
-            output: 5
+            output: 5,
+            priority: 0,
         }
     );
     let map = ColumnMap {
         arrival: "sent_at".to_owned(),
         ..map
     };
-    let error = read_trace_from(text.as_bytes(), "t", Some(&map))
+    let error = read_trace_from(text.as_bytes(), "t", &mapped(&map))
         .unwrap_err()
         .to_string();
     assert!(
@@ -126,11 +135,11 @@ fn failed_requests_are_refused_or_counted() {
         error.contains("line 3, column 4 (Response tokens)") && error.contains("drop_failed"),
         "{error}"
     );
-    let map = ColumnMap {
+    let options = TraceOptions {
         drop_failed: true,
-        ..ColumnMap::new("Timestamp", "Request tokens", "Response tokens")
+        ..TraceOptions::default()
     };
-    let trace = read_trace_from(text.as_bytes(), "t", Some(&map)).unwrap();
+    let trace = read_trace_from(text.as_bytes(), "t", &options).unwrap();
     assert_eq!(trace.requests.len(), 2);
     assert_eq!(trace.requests[1].arrival_s, 113.0);
     assert!(
@@ -205,15 +214,15 @@ fn nothing_is_no_trace() {
         Err(TraceError::NoColumn { .. })
     ));
     assert!(matches!(
-        read_trace_from(&b"\xff\xfea\0"[..], "t", None),
+        read_trace_from(&b"\xff\xfea\0"[..], "t", &TraceOptions::default()),
         Err(TraceError::NotText { .. })
     ));
     assert!(matches!(
-        read_trace(Path::new("/nowhere/x.csv"), None),
+        read_trace(Path::new("/nowhere/x.csv"), &TraceOptions::default()),
         Err(TraceError::Read { .. })
     ));
     assert!(matches!(
-        read_trace(&std::env::temp_dir(), None),
+        read_trace(&std::env::temp_dir(), &TraceOptions::default()),
         Err(TraceError::Read { .. })
     ));
 }
@@ -224,7 +233,7 @@ fn a_huge_file_is_refused_by_its_size() {
     file.as_file().set_len(2 << 30).unwrap();
     let started = std::time::Instant::now();
     assert!(matches!(
-        read_trace(file.path(), None),
+        read_trace(file.path(), &TraceOptions::default()),
         Err(TraceError::TooLarge { .. })
     ));
     assert!(started.elapsed().as_millis() < 500);
@@ -234,7 +243,7 @@ fn a_huge_file_is_refused_by_its_size() {
 fn an_endless_stream_ends() {
     let endless = std::io::repeat(b'a');
     assert!(matches!(
-        read_trace_from(endless, "t", None),
+        read_trace_from(endless, "t", &TraceOptions::default()),
         Err(TraceError::TooLarge { .. })
     ));
 }
@@ -242,10 +251,10 @@ fn an_endless_stream_ends() {
 proptest! {
     #[test]
     fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
-        let _ = read_trace_from(&bytes[..], "t", None);
+        let _ = read_trace_from(&bytes[..], "t", &TraceOptions::default());
         let mut text = b"arrival_s,input_tokens,output_tokens\n".to_vec();
         text.extend(bytes);
-        let _ = read_trace_from(&text[..], "t", None);
+        let _ = read_trace_from(&text[..], "t", &TraceOptions::default());
     }
 
     #[test]

@@ -30,6 +30,17 @@ pub(super) fn tokens(text: &str, what: &str) -> Result<u64, String> {
     }
 }
 
+/// Reads a priority: a whole number of either sign.
+pub(super) fn priority(text: &str) -> Result<i32, String> {
+    let digits = text.strip_suffix(".0").unwrap_or(text);
+    digits.parse().map_err(|_| {
+        format!(
+            "“{}” is not a priority: expected a whole number such as 0 or -1",
+            cut(text)
+        )
+    })
+}
+
 /// Reads a time: a number of `unit`, or a wall-clock date and time.
 pub(super) fn moment(text: &str, unit: TimeUnit) -> Result<Moment, String> {
     if let Some(ns) = decimal(text, unit) {

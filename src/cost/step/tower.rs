@@ -1,0 +1,376 @@
+//! A stack of layers at work: a pipeline stage, or what drafts. It prices what a step asks of it as a
+//! sum over its kinds of layers and its ends, from tables filled as counts occur.
+
+use super::curve::Priced;
+use super::kinds::LayerKind;
+use super::launches::{Exchanges, Launches};
+use super::price::{Issued, StepPrice};
+use super::shape::LaneShape;
+use crate::cost::collective::{CommGroup, all_gather, all_reduce};
+use crate::cost::layer::{
+    Kernels, PrefillShape, by_tokens, embedding, expert_width, experts, fusion, head,
+    inner_reduction,
+};
+use crate::cost::operator::{Class, OpCost, Operator, Prices};
+use crate::cost::roofline::RooflineOn;
+use crate::model::{Model, Precision};
+use crate::plan::Layout;
+use crate::units::real;
+use std::sync::Arc;
+
+/// What all towers of a replica share: how its ranks lie and what they charge.
+pub(super) struct Ranks {
+    pub(super) layout: Layout,
+    pub(super) prices: Arc<dyn Prices>,
+    pub(super) roofline: RooflineOn,
+    pub(super) tp: CommGroup,
+    pub(super) dp: CommGroup,
+    pub(super) cp: CommGroup,
+}
+
+/// How a pass runs: in which graph, and to what size it is padded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Pass {
+    pub(super) issued: Issued,
+    /// Tokens of each lane, padding included; 0: as many as it has.
+    pub(super) tokens: u32,
+    /// Decoding sequences of each lane in a whole graph, padding included; 0: as many as it has.
+    pub(super) sequences: u32,
+    /// The head is part of a whole graph: it works on padding too.
+    pub(super) head_inside: bool,
+    /// The head works on one token of each sequence that goes on, not on those drafted too.
+    pub(super) one_each: bool,
+}
+
+/// What a stack of layers is made of.
+pub(super) struct Parts {
+    pub(super) model: Arc<Model>,
+    pub(super) precision: Precision,
+    pub(super) kinds: Vec<LayerKind>,
+    /// The embedding is here.
+    pub(super) first: bool,
+    /// The head is here.
+    pub(super) last: bool,
+    /// It starts from the target's hidden states and the embedding, brought together (MTP, EAGLE).
+    pub(super) fuses: bool,
+}
+
+/// A stack of layers and its tables.
+pub(super) struct Tower {
+    parts: Parts,
+    moe: bool,
+    /// Decodes have kernels by tokens beside attention; recurrences have steps.
+    by_decode: bool,
+    recurs: bool,
+    launches: Launches,
+    tables: [Vec<Option<StepPrice>>; TABLES],
+    /// Recurrences' steps by tokens of each sequence beside the first, by sequences.
+    steps: Vec<Vec<Option<StepPrice>>>,
+}
+
+/// What a table is by.
+#[derive(Clone, Copy)]
+enum Table {
+    /// A lane's tokens.
+    Lane,
+    /// Its decodes' tokens: attention but for its contexts.
+    Decode,
+    /// Tokens of all lanes.
+    Experts,
+    /// Sampled tokens of a lane.
+    Head,
+    /// Tokens of its chunks: what CP ranks tell each other.
+    Gather,
+}
+
+const TABLES: usize = 5;
+
+impl Tower {
+    pub(super) fn new(parts: Parts, ranks: &Ranks) -> Self {
+        let kinds = &parts.kinds;
+        let launches = Launches::of(
+            &parts.model,
+            kinds,
+            (ranks.layout, parts.precision),
+            (parts.first, parts.last),
+            &Exchanges {
+                tp: &ranks.tp,
+                dp: &ranks.dp,
+                cp: &ranks.cp,
+            },
+        );
+        let fused = if parts.fuses {
+            u32::try_from(fusion(&parts.model, 1.0).len()).unwrap_or(0)
+        } else {
+            0
+        };
+        Self {
+            moe: kinds.iter().any(|kind| kind.moe),
+            by_decode: kinds
+                .iter()
+                .any(|kind| !kind.attention.decode(1.0).is_empty()),
+            recurs: kinds.iter().any(|kind| kind.attention.recurrence.is_some()),
+            launches: launches.with(fused),
+            parts,
+            tables: [const { Vec::new() }; TABLES],
+            steps: Vec::new(),
+        }
+    }
+
+    /// Whether the head is here.
+    pub(super) const fn is_last(&self) -> bool {
+        self.parts.last
+    }
+
+    /// Whether the embedding is here.
+    pub(super) const fn is_first(&self) -> bool {
+        self.parts.first
+    }
+
+    /// The model whose layers these are.
+    pub(super) fn model(&self) -> &Model {
+        &self.parts.model
+    }
+
+    /// One pass over what the lanes have. Lanes without work still wait for the others.
+    pub(super) fn pass<'a>(
+        &mut self,
+        ranks: &Ranks,
+        lanes: impl Iterator<Item = LaneShape<'a>>,
+        pass: Pass,
+    ) -> StepPrice {
+        let (mut all, mut launches) = (0_u32, 0);
+        let mut slowest = StepPrice::default();
+        for lane in lanes {
+            let own = lane.on_rank(ranks.layout.cp);
+            let tokens = own.max(pass.tokens);
+            all = all.saturating_add(tokens);
+            if own == 0 {
+                continue;
+            }
+            let price = self.lane(ranks, &lane, tokens, pass);
+            launches = launches.max(price.launches);
+            if price.total > slowest.total {
+                slowest = price;
+            }
+        }
+        if self.moe {
+            slowest.add_all(&self.lookup(ranks, Table::Experts, all));
+        }
+        slowest.launches = launches;
+        slowest.issued = pass.issued;
+        slowest
+    }
+
+    fn lane(&mut self, ranks: &Ranks, lane: &LaneShape<'_>, tokens: u32, pass: Pass) -> StepPrice {
+        let mut price = self.lookup(ranks, Table::Lane, tokens);
+        if lane.decodes > 0 {
+            let padded = pass.issued == Issued::Whole;
+            let sequences = lane.decodes.max(pass.sequences);
+            if self.by_decode {
+                let decoding = if padded {
+                    tokens
+                } else {
+                    lane.decodes + lane.drafted
+                };
+                price.add_all(&self.lookup(ranks, Table::Decode, decoding));
+            }
+            if self.recurs {
+                // Ragged drafts are padded to the longest.
+                let queries = (lane.decodes + lane.drafted).div_ceil(lane.decodes);
+                price.add_all(&self.step(ranks, queries, sequences));
+            }
+            for kind in &mut self.parts.kinds {
+                for own in kind.over_contexts(lane, sequences, &*ranks.prices) {
+                    price.add(Class::Attention, own.times(kind.count));
+                }
+            }
+        }
+        for chunk in lane.chunks {
+            let chunk = PrefillShape {
+                tokens: u64::from(chunk.tokens),
+                context: u64::from(chunk.context),
+            }
+            .of_rank(ranks.layout.cp);
+            for kind in &mut self.parts.kinds {
+                let [attention, linear] = kind.over_chunk(chunk, &*ranks.prices, &ranks.roofline);
+                price.add(Class::Attention, attention.times(kind.count));
+                price.add(Class::Linear, linear.times(kind.count));
+            }
+        }
+        if ranks.layout.cp > 1 && !lane.chunks.is_empty() {
+            price.add_all(&self.lookup(ranks, Table::Gather, lane.prompt_tokens()));
+        }
+        let samples = lane.sampled > 0;
+        if self.parts.last && samples {
+            let padded = pass.head_inside && pass.issued == Issued::Whole;
+            let sampled = match (padded, pass.one_each) {
+                (true, true) => pass.sequences,
+                (true, false) => tokens,
+                (false, true) => lane.going_on(),
+                (false, false) => lane.sampled,
+            };
+            price.add_all(&self.lookup(ranks, Table::Head, sampled));
+        }
+        price.launches = self.launches.step(
+            pass.issued,
+            [lane.decodes > 0, !lane.chunks.is_empty(), samples],
+            pass.head_inside,
+        );
+        price
+    }
+
+    fn lookup(&mut self, ranks: &Ranks, table: Table, key: u32) -> StepPrice {
+        let index = key as usize;
+        if let Some(Some(price)) = self.tables[table as usize].get(index) {
+            return *price;
+        }
+        let price = self.price_of(ranks, table, key);
+        put(&mut self.tables[table as usize], index, price);
+        price
+    }
+
+    fn step(&mut self, ranks: &Ranks, queries: u32, sequences: u32) -> StepPrice {
+        let (more, index) = (queries.saturating_sub(1) as usize, sequences as usize);
+        if let Some(Some(price)) = self.steps.get(more).and_then(|own| own.get(index)) {
+            return *price;
+        }
+        let mut price = StepPrice::default();
+        for kind in &self.parts.kinds {
+            let step = kind
+                .attention
+                .step(f64::from(sequences), f64::from(queries));
+            let step = step.map(|operator| (Class::Attention, operator));
+            add_kernels(&mut price, &*ranks.prices, step.into_iter(), kind.count);
+        }
+        if self.steps.len() <= more {
+            self.steps.resize_with(more + 1, Vec::new);
+        }
+        put(&mut self.steps[more], index, price);
+        price
+    }
+
+    fn price_of(&self, ranks: &Ranks, table: Table, key: u32) -> StepPrice {
+        let n = f64::from(key);
+        let mut price = StepPrice::default();
+        match table {
+            Table::Lane => self.by_lane(&mut price, ranks, n),
+            Table::Decode => {
+                for kind in &self.parts.kinds {
+                    let kernels = kind.attention.decode(n);
+                    add(&mut price, ranks, &kernels, kind.count);
+                }
+            }
+            Table::Experts => self.by_all(&mut price, ranks, n),
+            Table::Head => {
+                let Parts {
+                    model, precision, ..
+                } = &self.parts;
+                add(
+                    &mut price,
+                    ranks,
+                    &head(model, ranks.layout, *precision, n),
+                    1.0,
+                );
+                let logits = n * real(model.vocab) * 2.0;
+                add_cost(
+                    &mut price,
+                    &all_gather(&ranks.tp, logits, &*ranks.prices),
+                    1.0,
+                );
+            }
+            Table::Gather => {
+                // Keys and values of the chunk's tokens, before each layer's attention.
+                for kind in &self.parts.kinds {
+                    let Some(core) = kind.attention.core else {
+                        continue;
+                    };
+                    let bytes = n * core.kv_bytes;
+                    let gather = all_gather(&ranks.cp, bytes, &*ranks.prices);
+                    add_cost(&mut price, &gather, kind.count);
+                }
+            }
+        }
+        price
+    }
+
+    fn by_lane(&self, price: &mut StepPrice, ranks: &Ranks, n: f64) {
+        let Parts {
+            model,
+            precision,
+            kinds,
+            first,
+            fuses,
+            ..
+        } = &self.parts;
+        for kind in kinds {
+            let kernels = by_tokens(model, kind.run, ranks.layout, *precision, n);
+            add(price, ranks, &kernels, kind.count);
+        }
+        if *first {
+            add(price, ranks, &embedding(model, n), 1.0);
+        }
+        if *fuses {
+            add(price, ranks, &fusion(model, n), 1.0);
+        }
+        // All-reduces of the layers; TP splits the embedding's rows, so its look-up ends in one too.
+        let reduce = all_reduce(&ranks.tp, n * real(model.hidden) * 2.0, &*ranks.prices);
+        let times: f64 = kinds
+            .iter()
+            .map(|kind| kind.reductions * kind.count)
+            .sum::<f64>()
+            + if *first { 1.0 } else { 0.0 };
+        add_cost(price, &reduce, times);
+        for kind in kinds {
+            let inner = inner_reduction(&model.layers[kind.run]);
+            let reduce = all_reduce(&ranks.tp, n * inner * 2.0, &*ranks.prices);
+            add_cost(price, &reduce, kind.count);
+        }
+    }
+
+    fn by_all(&self, price: &mut StepPrice, ranks: &Ranks, n: f64) {
+        let Parts {
+            model, precision, ..
+        } = &self.parts;
+        // Router and shared experts by lane, lanes taken as level.
+        let lane = n / f64::from(ranks.layout.dp);
+        for kind in self.parts.kinds.iter().filter(|kind| kind.moe) {
+            let kernels = experts(model, kind.run, ranks.layout, *precision, lane, n);
+            add(price, ranks, &kernels, kind.count);
+            // vLLM's default: tokens of all lanes are gathered before the experts, their
+            // results scattered after, then summed over TP.
+            let width = expert_width(model, kind.run);
+            let exchange = all_gather(&ranks.dp, n * width * 2.0, &*ranks.prices);
+            add_cost(price, &exchange, 2.0 * kind.count);
+            let reduce = all_reduce(&ranks.tp, lane * real(model.hidden) * 2.0, &*ranks.prices);
+            add_cost(price, &reduce, kind.count);
+        }
+    }
+}
+
+fn put(rows: &mut Vec<Option<StepPrice>>, index: usize, price: StepPrice) {
+    if rows.len() <= index {
+        rows.resize(index + 1, None);
+    }
+    rows[index] = Some(price);
+}
+
+/// A collective, so many times.
+fn add_cost(price: &mut StepPrice, cost: &OpCost, times: f64) {
+    price.add(Class::Communication, Priced::of(cost).times(times));
+}
+
+fn add(price: &mut StepPrice, ranks: &Ranks, kernels: &Kernels, times: f64) {
+    add_kernels(price, &*ranks.prices, kernels.iter().copied(), times);
+}
+
+fn add_kernels(
+    price: &mut StepPrice,
+    prices: &dyn Prices,
+    kernels: impl Iterator<Item = (Class, Operator)>,
+    times: f64,
+) {
+    for (class, operator) in kernels {
+        price.add(class, Priced::of(&prices.price(&operator)).times(times));
+    }
+}

@@ -1,0 +1,249 @@
+//! Which sizes an engine captures as CUDA graphs, and which batch runs in which.
+//!
+//! A batch runs in the smallest captured size that holds it and is padded to it. vLLM counts a size
+//! in tokens; SGLang and TensorRT-LLM count sequences of a decode batch, each with its drafted tokens.
+//! A whole step is captured for decodes only; pieces between attention kernels fit any batch.
+
+use super::{Engine, EngineKind, GraphMode};
+
+/// Captured sizes are cut here, whatever is asked for: no engine captures more.
+const MOST: u32 = 65_536;
+
+/// From, to (exclusive), step. The last one goes on to the largest size.
+type Steps = &'static [(u32, u32, u32)];
+
+/// vLLM 0.11 `config/vllm.py`, `_set_cudagraph_sizes`: 1, 2, 4, by 8 to 256, by 16.
+const VLLM: Steps = &[(1, 3, 1), (4, 5, 1), (8, 256, 8), (256, MOST, 16)];
+/// SGLang 0.5 `srt/server_args.py`, `_generate_cuda_graph_batch_sizes`.
+const SGLANG: Steps = &[
+    (1, 3, 1),
+    (4, 13, 4),
+    (16, 257, 8),
+    (272, 512, 16),
+    (512, MOST, 32),
+];
+/// The same with speculative decoding: finer at the low end.
+const SGLANG_DRAFTS: Steps = &[
+    (1, 9, 1),
+    (10, 33, 2),
+    (40, 65, 4),
+    (72, 257, 8),
+    (272, MOST, 16),
+];
+/// TensorRT-LLM 1.0 `llmapi/llm_args.py`, `_generate_cuda_graph_batch_sizes`, with padding
+/// (`enable_padding`); above 128 powers of two.
+const TENSORRT_LLM: Steps = &[(1, 3, 1), (4, 5, 1), (8, 129, 8)];
+
+/// Sizes up to the largest.
+fn sizes(kind: EngineKind, drafts: bool, largest: u32) -> Vec<u32> {
+    let steps = match (kind, drafts) {
+        (EngineKind::Vllm, _) => VLLM,
+        (EngineKind::Sglang, false) => SGLANG,
+        (EngineKind::Sglang, true) => SGLANG_DRAFTS,
+        (EngineKind::TensorRtLlm, _) => TENSORRT_LLM,
+    };
+    let largest = largest.min(MOST);
+    let mut sizes: Vec<u32> = steps
+        .iter()
+        .flat_map(|(from, to, step)| (*from..*to).step_by(*step as usize))
+        .take_while(|size| *size <= largest)
+        .collect();
+    if kind == EngineKind::TensorRtLlm {
+        sizes.extend((8..=16).map(|power| 1 << power).filter(|s| *s <= largest));
+    }
+    // Both take the largest itself, whatever the list.
+    if kind != EngineKind::Vllm && largest > 0 && sizes.last() != Some(&largest) {
+        sizes.push(largest);
+    }
+    sizes
+}
+
+/// An engine's captured sizes.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Captured {
+    /// Sizes of whole decode steps: tokens (vLLM), or sequences.
+    whole: Vec<u32>,
+    /// Sizes of pieces, tokens.
+    pieces: Vec<u32>,
+    /// Tokens of each sequence of a whole decode step: one, and those drafted.
+    each: u32,
+    /// Whether `whole` counts tokens.
+    by_tokens: bool,
+}
+
+/// A batch's size in a graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Padded {
+    /// Its tokens, padding included.
+    pub tokens: u32,
+    /// Its sequences, padding included.
+    pub sequences: u32,
+}
+
+impl Captured {
+    /// Of an engine's settings.
+    #[must_use]
+    pub fn of(engine: &Engine) -> Self {
+        let each = 1 + engine.speculation.as_ref().map_or(0, |own| own.verified);
+        let by_tokens = engine.kind == EngineKind::Vllm;
+        let drafts = engine.speculation.is_some();
+        let list = |largest: u32| sizes(engine.kind, drafts, engine.graphs.max_size.min(largest));
+        let (whole, pieces) = match engine.graphs.mode {
+            GraphMode::None => (false, false),
+            GraphMode::Piecewise => (false, true),
+            GraphMode::FullDecode => (true, false),
+            GraphMode::FullAndPiecewise => (true, true),
+        };
+        let largest = if by_tokens {
+            engine.max_num_seqs.saturating_mul(each)
+        } else {
+            engine.max_num_seqs
+        };
+        Self {
+            whole: if whole { list(largest) } else { Vec::new() },
+            pieces: if pieces {
+                list(engine.max_num_batched_tokens)
+            } else {
+                Vec::new()
+            },
+            each,
+            by_tokens,
+        }
+    }
+
+    /// Whether nothing is captured.
+    #[must_use]
+    pub const fn is_none(&self) -> bool {
+        self.whole.is_empty() && self.pieces.is_empty()
+    }
+
+    /// How many sizes of whole steps and of pieces there are.
+    #[must_use]
+    pub const fn counts(&self) -> [usize; 2] {
+        [self.whole.len(), self.pieces.len()]
+    }
+
+    /// Tokens of each sequence of a whole decode step.
+    #[must_use]
+    pub const fn each(&self) -> u32 {
+        self.each
+    }
+
+    /// The graph that holds a step of so many decodes, `each` tokens of every one.
+    #[must_use]
+    pub fn whole(&self, sequences: u32, each: u32) -> Option<Padded> {
+        if self.by_tokens {
+            let tokens = up(&self.whole, sequences.saturating_mul(each))?;
+            Some(Padded {
+                tokens,
+                sequences: tokens.div_ceil(each.max(1)),
+            })
+        } else {
+            let sequences = up(&self.whole, sequences)?;
+            Some(Padded {
+                tokens: sequences.saturating_mul(each),
+                sequences,
+            })
+        }
+    }
+
+    /// The pieces that hold so many tokens, padded.
+    #[must_use]
+    pub fn pieces(&self, tokens: u32) -> Option<u32> {
+        up(&self.pieces, tokens)
+    }
+}
+
+/// The smallest size that holds so many.
+fn up(sizes: &[u32], wanted: u32) -> Option<u32> {
+    sizes
+        .get(sizes.partition_point(|size| *size < wanted))
+        .copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Draft, Graphs, Speculation};
+
+    fn engine(kind: EngineKind, mode: GraphMode, max_size: u32) -> Engine {
+        Engine {
+            kind,
+            graphs: Graphs { mode, max_size },
+            ..Engine::vllm(true)
+        }
+    }
+
+    #[test]
+    fn sizes_are_the_engines_own() {
+        // vLLM's documented list for 512: 3 + 31 + 17 sizes.
+        let vllm = sizes(EngineKind::Vllm, false, 512);
+        assert_eq!(vllm.len(), 51);
+        assert_eq!(vllm[..5], [1, 2, 4, 8, 16]);
+        assert_eq!(vllm[33..37], [248, 256, 272, 288]);
+        assert_eq!(vllm.last(), Some(&512));
+        let sglang = sizes(EngineKind::Sglang, false, 512);
+        assert_eq!(sglang[..7], [1, 2, 4, 8, 12, 16, 24]);
+        assert_eq!(sglang[sglang.len() - 3..], [480, 496, 512]);
+        let drafts = sizes(EngineKind::Sglang, true, 80);
+        assert_eq!(drafts[6..12], [7, 8, 10, 12, 14, 16]);
+        assert_eq!(drafts.last(), Some(&80));
+        let trt = sizes(EngineKind::TensorRtLlm, false, 2048);
+        assert_eq!(trt.len(), 19 + 4);
+        assert_eq!(trt[18..], [128, 256, 512, 1024, 2048]);
+        assert_eq!(
+            sizes(EngineKind::TensorRtLlm, false, 384).last(),
+            Some(&384)
+        );
+        for kind in EngineKind::ALL {
+            assert!(sizes(kind, false, 0).is_empty());
+            assert_eq!(sizes(kind, true, 1), [1]);
+            let most = sizes(kind, false, u32::MAX);
+            assert!(most.windows(2).all(|pair| pair[0] < pair[1]), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn a_batch_runs_in_the_smallest_size_that_holds_it() {
+        let own = Captured::of(&engine(EngineKind::Vllm, GraphMode::FullAndPiecewise, 512));
+        for tokens in 1..=512 {
+            let padded = own.pieces(tokens).unwrap();
+            assert!(padded >= tokens);
+            // 16 at most, and never past the next size.
+            assert!(padded - tokens < 16);
+            assert!(own.pieces(tokens + 1).is_none_or(|next| next >= padded));
+        }
+        assert_eq!(own.pieces(513), None);
+        assert_eq!(
+            own.whole(3, 1),
+            Some(Padded {
+                tokens: 4,
+                sequences: 4
+            })
+        );
+        assert!(Captured::of(&engine(EngineKind::Vllm, GraphMode::None, 512)).is_none());
+    }
+
+    #[test]
+    fn drafted_tokens_count_in_vllm_and_multiply_in_the_others() {
+        let speculation = Some(Speculation {
+            draft: Draft::Ngram,
+            steps: 3,
+            verified: 3,
+            acceptance: vec![0.5],
+        });
+        let of = |kind| {
+            Captured::of(&Engine {
+                speculation: speculation.clone(),
+                ..engine(kind, GraphMode::FullDecode, 256)
+            })
+        };
+        // 5 sequences of 4 tokens: 20 tokens, padded to 24, which is 6 sequences.
+        let padded = |tokens, sequences| Some(Padded { tokens, sequences });
+        assert_eq!(of(EngineKind::Vllm).whole(5, 4), padded(24, 6));
+        assert_eq!(of(EngineKind::Sglang).whole(5, 4), padded(20, 5));
+        assert_eq!(of(EngineKind::TensorRtLlm).whole(5, 4), padded(32, 8));
+        assert_eq!(of(EngineKind::Vllm).whole(65, 4), None);
+        assert_eq!(of(EngineKind::Vllm).pieces(1), None);
+    }
+}

@@ -1,0 +1,144 @@
+//! vLLM's V1 scheduler (`vllm/v1/core/sched/scheduler.py`, 0.11), and TensorRT-LLM's in-flight
+//! batching, which forms its steps alike.
+//!
+//! One token budget for prefills and decodes: running requests first, waiting ones in order, a prompt
+//! cut to the budget that is left, to `long_prefill_token_threshold` and, while another prompt is
+//! under way, to nothing if `max_num_partial_prefills` are. Decodes count before prompts under way,
+//! which is vLLM's own order wherever at most one prompt is. A request that can't get a block takes
+//! the blocks of the one admitted last (by priority: the least urgent), which goes back to the head
+//! of the queue; nobody is admitted in a step in which someone had to give way.
+//!
+//! TensorRT-LLM 1.0 (`cpp/tensorrt_llm/batch_manager/capacityScheduler.cpp`,
+//! `microBatchScheduler.cpp`): `MAX_UTILIZATION` admits what fits now and pauses the last to come on
+//! shortage; `GUARANTEED_NO_EVICT` admits a request only if it and all running ones can finish, and so
+//! nobody ever gives way. Generation requests come first in a step, then prompts, in order of arrival.
+
+use crate::sim::lane::{Batch, Lane, Pass};
+use crate::sim::request::Arena;
+
+impl Lane {
+    pub(in crate::sim::lane) fn build_vllm(
+        &mut self,
+        requests: &mut Arena,
+        index: usize,
+        batch: &mut Batch,
+    ) -> Pass {
+        let mut pass = self.take_decodes(requests, index, batch);
+        if pass == Pass::Blocked {
+            return pass;
+        }
+        let budget = self.settings.budget;
+        let mut budget = budget.saturating_sub(batch.decodes + batch.drafted);
+        match self.continue_prompts(requests, index, batch, &mut budget) {
+            Pass::Clean => {}
+            other => pass = other,
+        }
+        if pass == Pass::Clean {
+            self.admit_waiting(requests, index, batch, budget);
+        }
+        pass
+    }
+
+    /// Tokens of one prompt that a step may take.
+    fn share_of_prompt(&self, rest: u32, budget: u32) -> u32 {
+        let threshold = self.settings.scheduling.long_prefill_token_threshold;
+        let most = if threshold == 0 {
+            rest
+        } else {
+            rest.min(threshold)
+        };
+        most.min(budget)
+    }
+
+    /// Prompts under way go on, in order of admission.
+    fn continue_prompts(
+        &mut self,
+        requests: &mut Arena,
+        index: usize,
+        batch: &mut Batch,
+        budget: &mut u32,
+    ) -> Pass {
+        let mut pass = Pass::Clean;
+        let mut position = 0;
+        while let Some(id) = self.cohorts[index].partial.get(position).copied() {
+            let request = &requests[id];
+            let tokens = self.share_of_prompt(request.base - request.computed, *budget);
+            if tokens == 0 {
+                break;
+            }
+            let upto = request.computed + tokens;
+            let need = self.memory.bytes(upto) - self.memory.bytes(request.held);
+            if need > self.memory.available() {
+                if self.reclaim(requests) {
+                    continue;
+                }
+                let Some(victim) = self.victim(requests, index) else {
+                    return Pass::Blocked;
+                };
+                pass = Pass::Preempted;
+                let gone = self.first_to_go(requests, victim);
+                self.preempt(requests, victim, victim == index);
+                *budget += batch.remove(gone);
+                let place = self.cohorts[index]
+                    .partial
+                    .iter()
+                    .position(|own| *own == id);
+                position = place.unwrap_or_else(|| position.min(batch.prefills.len()));
+                batch.set_decodes(requests, &self.cohorts[index]);
+                continue;
+            }
+            self.memory.take(need);
+            requests[id].held = upto;
+            *budget -= tokens;
+            batch.push(requests, id, tokens);
+            position += 1;
+        }
+        pass
+    }
+
+    /// Waiting requests, in order, as blocks, places and budget allow.
+    fn admit_waiting(
+        &mut self,
+        requests: &mut Arena,
+        index: usize,
+        batch: &mut Batch,
+        mut budget: u32,
+    ) {
+        let partial = self.settings.scheduling.max_num_partial_prefills as usize;
+        while let Some(id) = self.waiting.front() {
+            if self.running >= self.settings.max_seqs
+                || budget == 0
+                || !self.is_visible(requests, id)
+            {
+                break;
+            }
+            if self.find_hit(requests, id) > 0 && self.start_load(requests, id) {
+                continue;
+            }
+            let rest = requests[id].base - requests[id].computed;
+            let tokens = self.share_of_prompt(rest, budget);
+            let is_cut = tokens < rest;
+            let crowded =
+                is_cut && partial > 0 && self.unfinished_prompts(requests, index, batch) >= partial;
+            if is_cut && !self.settings.chunked
+                || crowded
+                || !self.admit(requests, index, batch, id, tokens, false)
+            {
+                self.forget_hit(requests, id);
+                break;
+            }
+            budget -= tokens;
+        }
+    }
+
+    /// Prompts that will still be under way after the step.
+    fn unfinished_prompts(&self, requests: &Arena, index: usize, batch: &Batch) -> usize {
+        let all = self.cohorts[index].partial.len();
+        all - batch
+            .prefills
+            .iter()
+            .zip(&batch.chunks)
+            .filter(|(id, chunk)| chunk.context + chunk.tokens == requests[**id].base)
+            .count()
+    }
+}

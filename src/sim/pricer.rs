@@ -1,0 +1,26 @@
+//! What a step costs a replica: the plan's compiled prices, or in tests a given rule.
+
+use crate::cost::{LaneShape, StepPrice, StepPricer};
+
+/// Prices of a pool's steps.
+pub(super) enum Pricer {
+    /// Compiled from the plan.
+    Plan(Box<StepPricer>),
+    /// A rule by what the lanes do, ps.
+    #[cfg(test)]
+    Given(fn(&[LaneShape<'_>]) -> u64),
+}
+
+impl Pricer {
+    /// The price of one stage of a step.
+    pub(super) fn stage(&mut self, stage: usize, lanes: &[LaneShape<'_>]) -> StepPrice {
+        match self {
+            Self::Plan(own) => own.stage(stage, lanes),
+            #[cfg(test)]
+            Self::Given(rule) => StepPrice {
+                total: rule(lanes),
+                ..StepPrice::default()
+            },
+        }
+    }
+}
