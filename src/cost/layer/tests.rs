@@ -42,42 +42,35 @@ fn attention_layer(model: &str, gpu: &str, context: f64) -> f64 {
         .attend_one_each(SEQUENCES, SEQUENCES * context)
         .unwrap();
     kernels.push((Class::Attention, core));
-    for (class, op) in &kernels {
-        let p = prices.price(op);
-        println!(
-            "  {} {:?} {:.1} {:?} [{:.1} {:.1}]",
-            class.name(),
-            p.origin,
-            p.seconds * 1e6,
-            op,
-            p.compute * 1e6,
-            p.memory * 1e6
-        );
-    }
     kernels
         .iter()
         .map(|(_, own)| prices.price(own).seconds)
         .sum()
 }
 
+/// Step-3's report (arXiv 2507.19427), table 9: µs of an attention layer with its linears, 256
+/// sequences on four GPUs, BF16 core, at contexts of 8 Ki and 32 Ki.
+///
+/// All of H800 are within 15 %: its own FlashMLA, relatives' kernels for the rest. A800 is by A100's
+/// kernels, which for heads of 256 reach two thirds of the memory's bandwidth where the report's
+/// reach more: up to a quarter off. H20 is not held to it: its compute is a seventh of its
+/// relatives' at more bandwidth, so kernels that pad a group's heads to a tile, which cost nothing
+/// there, decide its time (half the measured for 16 heads a group); its own FlashMLA table has times
+/// above the whole layer's of the report.
 #[test]
 fn step3s_table_of_attention_layers() {
-    for (model, gpu, short, long) in [
-        ("step-3", "h800-sxm", 281.0, 791.0),
-        ("step-3", "h20-96", 438.0, 1452.0),
-        ("step-3", "a800-80-sxm", 531.0, 1484.0),
-        ("deepseek-v3", "h800-sxm", 372.0, 1125.0),
-        ("deepseek-v3", "h20-96", 1252.0, 4817.0),
-        ("qwen3-235b-a22b", "h800-sxm", 382.0, 1391.0),
-        ("qwen3-235b-a22b", "h20-96", 812.0, 3042.0),
-        ("qwen3-235b-a22b", "a800-80-sxm", 791.0, 3010.0),
+    for (model, gpu, [short, long], within) in [
+        ("step-3", "h800-sxm", [281.0, 791.0], 0.15),
+        ("deepseek-v3", "h800-sxm", [372.0, 1125.0], 0.15),
+        ("qwen3-235b-a22b", "h800-sxm", [382.0, 1391.0], 0.15),
+        ("step-3", "a800-80-sxm", [531.0, 1484.0], 0.25),
+        ("qwen3-235b-a22b", "a800-80-sxm", [791.0, 3010.0], 0.25),
     ] {
         for (context, measured) in [(8192.0, short), (32768.0, long)] {
             let own = attention_layer(model, gpu, context) * 1e6;
-            println!(
-                "{model} {gpu} {context}: {own:.0} of {measured} ({:+.1} %)",
-                100.0 * (own / measured - 1.0)
-            );
+            let off = own / measured - 1.0;
+            println!("{model} {gpu} {context}: {own:.0} of {measured} µs");
+            assert!(off.abs() < within, "{model} {gpu} {context}: {off}");
         }
     }
 }

@@ -59,8 +59,8 @@ fn at_edge(surface: &Surface, times: f64) -> Option<Shape> {
     }
 }
 
-/// Across the edge the physics goes on: a step there would be the forest's, which stays what it was
-/// at the edge.
+/// Across the edge of one size the physics goes on. The forest stays what it was, but for features
+/// of several sizes that are still inside their ranges: its step stays below a tenth.
 #[test]
 fn attention_goes_on_beyond_what_was_measured() {
     let calibrations = Calibrations::embedded().unwrap();
@@ -78,10 +78,8 @@ fn attention_goes_on_beyond_what_was_measured() {
             continue;
         };
         let step = beyond / before;
-        println!("{:?} {step}", surface.id);
-        assert!((0.95..1.06).contains(&step), "{:?}: {step}", surface.id);
+        assert!((0.9..1.12).contains(&step), "{:?}: {step}", surface.id);
         let double = time(16.0).unwrap() / time(8.0).unwrap();
-        println!("   {double}");
         assert!((1.8..4.3).contains(&double), "{:?}: {double}", surface.id);
         asked += 1;
     }
