@@ -65,7 +65,7 @@ impl App {
             selection: &selection,
             theme,
             trace_note: self.trace_note(),
-            trace: self.trace_read(),
+            trace: trace_read(&self.trace),
         };
         let progress = self.runner.progress();
         let shown = Shown::new(&inspected, &self.outcome, &self.calibrating, progress);
@@ -162,13 +162,6 @@ impl App {
         }
     }
 
-    fn trace_read(&self) -> Option<&crate::workload::Trace> {
-        match &self.trace {
-            TraceState::Loaded(_, trace) => Some(trace),
-            TraceState::None | TraceState::Loading(_) | TraceState::Failed(..) => None,
-        }
-    }
-
     /// What is in view as a figure and a table, the curves unless it is the cost or the calibration
     /// page; none: nothing was simulated or compared.
     pub(super) fn export_data(&self) -> Option<(crate::report::Figure, crate::report::Table)> {
@@ -209,5 +202,12 @@ impl App {
             slo: Some(project.slo),
         };
         curve_figure(&series, &look).ok()
+    }
+}
+
+fn trace_read(state: &TraceState) -> Option<&crate::workload::Trace> {
+    match state {
+        TraceState::Loaded(_, trace) => Some(trace),
+        TraceState::None | TraceState::Loading(_) | TraceState::Failed(..) => None,
     }
 }

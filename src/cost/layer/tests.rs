@@ -39,7 +39,7 @@ fn attention_layer(model: &str, gpu: &str, context: f64) -> f64 {
     let shape = AttentionShape::of(model, 0, Layout::SINGLE, precision);
     kernels.extend(shape.decode(SEQUENCES));
     let core = shape
-        .attend_one_each(SEQUENCES, SEQUENCES * context)
+        .attend_each(SEQUENCES, 1.0, SEQUENCES * context)
         .unwrap();
     kernels.push((Class::Attention, core));
     kernels

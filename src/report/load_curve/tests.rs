@@ -12,7 +12,6 @@ fn summary(ttft_ms: f64, saturated: bool) -> Arc<Summary> {
         p99: ms * 1.5e-3,
     };
     Arc::new(Summary {
-        hidden: None,
         reuse: None,
         requests: Counts {
             arrived: 100,
