@@ -55,6 +55,13 @@ impl Scheduler {
             Self::Static => "static batching",
         }
     }
+
+    /// Whether a step's tokens come from the budget, decodes' and prompts' alike. SGLang's chunk is
+    /// for prompts only; Orca and static batching have none.
+    #[must_use]
+    pub const fn has_budget(self) -> bool {
+        !matches!(self, Self::Sglang | Self::Orca | Self::Static)
+    }
 }
 
 /// In which order requests wait.
