@@ -355,3 +355,5 @@ fn a_model_is_looked_at_first_and_served_as_one_step() {
         ModelRef::Preset(_)
     ));
 }
+
+mod engine;

@@ -1,7 +1,7 @@
 //! `frontier check FILE`: findings and memory of each design.
 
 use super::input::Input;
-use super::{Failure, InputArgs, print};
+use super::{Failure, InputArgs, engines, print};
 use crate::plan::{Compiled, Design, Severity};
 use clap::Args;
 use serde_json::{Value, json};
@@ -21,11 +21,11 @@ pub(super) fn check(args: &CheckArgs) -> Result<(), Failure> {
         .map(|design| (design, input.compile(design)))
         .collect();
     if args.input.json {
-        let list: Vec<Value> = checked.iter().map(|(d, c)| to_json(d, c)).collect();
+        let list: Vec<Value> = checked.iter().map(|(d, c)| to_json(&input, d, c)).collect();
         println!("{:#}", json!({ "designs": list }));
     } else {
         for (design, compiled) in &checked {
-            print_design(design, compiled);
+            print_design(&input, design, compiled);
         }
     }
     input.check_workload().map_err(|e| Failure::usage(&e))?;
@@ -44,7 +44,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<(), Failure> {
     }
 }
 
-fn print_design(design: &Design, compiled: &Compiled) {
+fn print_design(input: &Input, design: &Design, compiled: &Compiled) {
     println!("{}", print::plain(&design.name));
     if let Some(plan) = &compiled.plan {
         println!(
@@ -88,6 +88,7 @@ fn print_design(design: &Design, compiled: &Compiled) {
             }
         );
     }
+    engines::print_differences(design, &input.catalog);
     for finding in &compiled.findings {
         println!("{}", print::finding(finding));
     }
@@ -96,7 +97,7 @@ fn print_design(design: &Design, compiled: &Compiled) {
     }
 }
 
-fn to_json(design: &Design, compiled: &Compiled) -> Value {
+fn to_json(input: &Input, design: &Design, compiled: &Compiled) -> Value {
     let findings: Vec<Value> = compiled
         .findings
         .iter()
@@ -137,5 +138,6 @@ fn to_json(design: &Design, compiled: &Compiled) -> Value {
         "gpus": compiled.plan.as_ref().map(|plan| plan.gpus),
         "findings": findings,
         "memory": memory,
+        "engines": engines::to_json(design, &input.catalog),
     })
 }

@@ -37,6 +37,7 @@ fn run(file: Option<&Path>) -> Result<(), Failure> {
             requests: None,
             fidelity: FidelityArgs::default(),
             seed: None,
+            settings: Vec::new(),
             json: false,
         })?,
         None => Input::of(

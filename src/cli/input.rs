@@ -32,6 +32,7 @@ impl Input {
         if let Some(seed) = args.seed {
             project.workload.seed = seed;
         }
+        super::engines::set(&mut project, args.design.as_deref(), &args.settings)?;
         let trace = match &args.trace {
             Some(path) => {
                 let options = args.columns.as_deref().map(trace_options).transpose()?;
@@ -45,6 +46,9 @@ impl Input {
             }
             None => of_project(&project, &args.file)?,
         };
+        if let Some(trace) = &trace {
+            eprintln!("note: the trace has {}", trace.about());
+        }
         for warning in trace.iter().flat_map(|trace| &trace.warnings) {
             eprintln!("note: {warning}");
         }

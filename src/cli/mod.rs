@@ -9,6 +9,7 @@ mod check;
 mod cost_table;
 mod curve;
 mod demo;
+mod engines;
 mod fidelity;
 mod input;
 mod model;
@@ -83,6 +84,10 @@ pub struct InputArgs {
     /// Seed of the random streams, instead of the project's.
     #[arg(long)]
     pub seed: Option<u64>,
+    /// A setting of a pool's engine instead of the project's, by the engine's own name; may be given
+    /// more than once, `*` is any pool.
+    #[arg(long = "set", value_name = "POOL.SETTING=VALUE")]
+    pub settings: Vec<String>,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,

@@ -1,6 +1,7 @@
-//! `frontier new`: list the examples, or write one.
+//! `frontier new`: list the examples, or write one, its engines' loops as they start.
 
-use super::Failure;
+use super::{Failure, engines};
+use crate::catalog::{Catalog, user_presets_dir};
 use crate::project::{example, examples, save};
 use clap::Args;
 use std::path::PathBuf;
@@ -34,7 +35,12 @@ pub(super) fn new(args: &NewArgs) -> Result<(), Failure> {
             "say what to make: --example NAME -o FILE, or --list to see the names".to_owned(),
         ));
     };
-    let project = example(name).map_err(|e| Failure::usage(&e))?;
+    let mut project = example(name).map_err(|e| Failure::usage(&e))?;
+    // Examples are older than loops: a new project has what its engines start with.
+    let catalog = Catalog::load(user_presets_dir().as_deref()).map_err(|e| Failure::usage(&e))?;
+    for design in &mut project.designs {
+        engines::start_loops(design, &catalog);
+    }
     let path = args
         .output
         .clone()

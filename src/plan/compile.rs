@@ -4,7 +4,7 @@ mod fits;
 mod serving;
 
 use super::design::{Design, ModelRef};
-use super::engine::{Draft, EngineKind};
+use super::engine::Draft;
 use super::finding::{Change, Finding, Place, Severity};
 use super::frozen::{Plan, PlannedPool, Replica};
 use super::legality::{self, Facts};
@@ -268,6 +268,7 @@ impl Compiling<'_> {
         let draft = self.draft(pool);
         let drafting = draft.as_deref();
         legality::drafts(self.model, pool, drafting, pool.layout, &mut self.findings);
+        legality::loops(self.model, pool, &mut self.findings);
         if self.errors() > before {
             return None;
         }
@@ -281,7 +282,6 @@ impl Compiling<'_> {
         } else {
             pool.layout
         };
-        self.not_simulated(pool);
         let placed = place(self.topology, gpus, layout);
         if placed.replicas.is_empty() {
             self.too_few(pool, layout, count);
@@ -311,12 +311,14 @@ impl Compiling<'_> {
         let memory = budget(self.model, drafting, pool, &gpu, layout);
         self.memory.push((pool.id.clone(), memory.clone()));
         self.fits(pool, &gpu, drafting, (layout, count), &memory);
+        let longest = self.demand.longest_context;
+        legality::reserved(pool, &memory, longest, &mut self.findings);
         Some(PlannedPool {
             id: pool.id.clone(),
             name: pool.name.clone(),
             role: pool.role,
             layout,
-            engine: pool.engine.clone(),
+            engine: legality::effective(self.model, pool),
             precision: pool.precision,
             draft: draft.clone(),
             stages: split_layers(self.model, layout.pp),
@@ -333,21 +335,6 @@ impl Compiling<'_> {
             return None;
         };
         self.models.get(model).cloned().map(Arc::new)
-    }
-
-    /// What can be drawn, weighed and checked, but not simulated as it is.
-    fn not_simulated(&mut self, pool: &Pool) {
-        let place = || Place::Pool(pool.id.clone());
-        if pool.engine.kind != EngineKind::Vllm {
-            self.findings.push(Finding::warning(
-                place(),
-                format!(
-                    "memory follows {} {}; scheduling follows vLLM's loop, the only one simulated so far",
-                    pool.engine.kind.name(),
-                    pool.engine.version
-                ),
-            ));
-        }
     }
 
     fn errors(&self) -> usize {

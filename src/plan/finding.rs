@@ -2,6 +2,7 @@
 //! where one is clear, a repair at one click.
 
 use super::design::Design;
+use super::engine::Setting;
 use super::pool::{Layout, PoolId, ServiceId};
 use crate::cluster::{ClusterPlace, GpuRange, GroupId, LinkId};
 use crate::model::Precision;
@@ -61,6 +62,8 @@ pub enum Change {
     Fit(PoolId, Layout, Precision),
     /// Other measured KV blocks, or none.
     Blocks(PoolId, Option<u64>),
+    /// A setting of a pool's engine, as text (see `Engine::set`).
+    Setting(PoolId, Setting, String),
     /// Take a link away.
     RemoveLink(LinkId),
     /// Take a pool away; its GPUs become idle.
@@ -109,6 +112,13 @@ impl Repair {
             Change::Blocks(id, blocks) => {
                 if let Some(pool) = design.pool_mut(id) {
                     pool.engine.num_gpu_blocks = *blocks;
+                }
+            }
+            Change::Setting(id, setting, text) => {
+                if let Some(pool) = design.pool_mut(id) {
+                    let word = pool.engine.word(*setting);
+                    // Texts of repairs are values the setting can have (tested).
+                    let _ = pool.engine.set(word, text);
                 }
             }
             Change::RemoveLink(id) => design.cluster.links.retain(|l| &l.id != id),

@@ -322,11 +322,13 @@ impl PrefixCache {
     }
 
     /// Bytes of nodes that are held.
+    #[cfg(test)]
     pub(super) const fn held_bytes(&self) -> u64 {
         self.held
     }
 
     /// Bytes in HBM.
+    #[cfg(test)]
     pub(super) const fn cached_bytes(&self) -> u64 {
         self.held + self.evictable
     }

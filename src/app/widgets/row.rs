@@ -31,7 +31,11 @@ pub fn hint(ui: &mut Ui, theme: &Theme, words: impl Into<String>) -> Response {
 pub struct Rows<'a> {
     theme: &'a Theme,
     label_width: f32,
+    marked: bool,
 }
+
+/// Radius of a mark, and its distance from the end of the label.
+const MARK: (f32, f32) = (2.5, 7.0);
 
 impl<'a> Rows<'a> {
     /// Rows whose labels are words.
@@ -40,6 +44,7 @@ impl<'a> Rows<'a> {
         Self {
             theme,
             label_width: 112.0,
+            marked: false,
         }
     }
 
@@ -49,6 +54,17 @@ impl<'a> Rows<'a> {
         Self {
             theme,
             label_width: 168.0,
+            marked: false,
+        }
+    }
+
+    /// The same with a mark beside each label, or without: a value that is not the usual one.
+    #[must_use]
+    pub const fn marked(&self, marked: bool) -> Self {
+        Self {
+            theme: self.theme,
+            label_width: self.label_width,
+            marked,
         }
     }
 
@@ -75,6 +91,26 @@ impl<'a> Rows<'a> {
         .inner
     }
 
+    /// A label, and below it what `add` draws over the whole width: for long names of long values.
+    pub fn stacked<R>(
+        &self,
+        ui: &mut Ui,
+        words: &str,
+        help: &str,
+        add: impl FnOnce(&mut Ui) -> (R, Response),
+    ) -> R {
+        let wide = Self {
+            theme: self.theme,
+            label_width: ui.available_width(),
+            marked: self.marked,
+        };
+        ui.spacing_mut().item_spacing.y = 2.0;
+        let label = wide.label(ui, words, 17.0).on_hover_text(help);
+        let (result, response) = add(ui);
+        response.labelled_by(label.id);
+        result
+    }
+
     /// A label and a fact that can't be edited.
     pub fn fact(&self, ui: &mut Ui, words: &str, value: impl Into<String>) {
         ui.scope(|ui| {
@@ -90,11 +126,23 @@ impl<'a> Rows<'a> {
     fn label(&self, ui: &mut Ui, words: &str, height: f32) -> Response {
         let size = egui::vec2(self.label_width, height);
         let layout = egui::Layout::left_to_right(egui::Align::Center);
-        ui.allocate_ui_with_layout(size, layout, |ui| {
+        let drawn = ui.allocate_ui_with_layout(size, layout, |ui| {
             ui.set_min_size(size);
-            let words = RichText::new(words).color(self.theme.text_muted);
+            let color = if self.marked {
+                ui.set_max_width(size.x - 2.0 * MARK.1);
+                self.theme.text
+            } else {
+                self.theme.text_muted
+            };
+            let words = RichText::new(words).color(color);
             ui.add(Label::new(words).truncate().sense(egui::Sense::hover()))
-        })
-        .inner
+        });
+        if self.marked {
+            let rect = drawn.response.rect;
+            let center = egui::pos2(rect.left() + size.x - MARK.1, rect.center().y);
+            ui.painter()
+                .circle_filled(center, MARK.0, self.theme.accent);
+        }
+        drawn.inner
     }
 }

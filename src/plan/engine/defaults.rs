@@ -13,11 +13,11 @@ use crate::units::{Bytes, Seconds};
 
 /// The first two numbers of a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::plan) struct Version(pub(in crate::plan) u32, pub(in crate::plan) u32);
+struct Version(u32, u32);
 
 impl Version {
     /// Of `0.11.0`, `v0.19`, `1.0.0rc4`; none: not a version.
-    pub(in crate::plan) fn read(text: &str) -> Option<Self> {
+    fn read(text: &str) -> Option<Self> {
         let text = text.trim().trim_start_matches('v');
         let mut parts = text.split('.').map(|part| {
             let end = part.find(|c: char| !c.is_ascii_digit());
@@ -188,7 +188,7 @@ impl Engine {
             version: version.to_owned(),
             ..bare
         };
-        if kind == EngineKind::Sglang && !Scheduler::Sglang.decodes_take_budget() {
+        if kind == EngineKind::Sglang {
             bare.max_num_seqs = SGLANG_REQUESTS;
         }
         let Some(own) = Loop::of(kind, version) else {
@@ -341,11 +341,11 @@ const fn ranks(layout: Layout) -> u32 {
 
 /// SGLang's sizes by a GPU's memory (`server_args.py`, 0.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::plan) struct SglangTier {
+struct SglangTier {
     /// `chunked_prefill_size`.
-    pub(in crate::plan) chunk: u32,
+    chunk: u32,
     /// `cuda_graph_max_bs`.
-    pub(in crate::plan) graph_batch: u32,
+    graph_batch: u32,
 }
 
 /// Below so many GiB: the chunk, and the largest captured batch with fewer than 4 ranks and more.
@@ -358,7 +358,7 @@ const SGLANG_TIERS: [(f64, u32, [u32; 2]); 5] = [
 ];
 
 impl SglangTier {
-    pub(in crate::plan) fn of(memory: Bytes, layout: Layout) -> Self {
+    fn of(memory: Bytes, layout: Layout) -> Self {
         let wide = usize::from(ranks(layout) >= 4);
         SGLANG_TIERS
             .iter()

@@ -7,7 +7,6 @@
 mod capture;
 mod defaults;
 mod runtime;
-mod simulated;
 mod values;
 mod words;
 

@@ -65,7 +65,7 @@ impl Engine {
     /// A setting's value as text, as the engine's own name of it means it.
     #[must_use]
     pub fn value(&self, setting: Setting) -> String {
-        let flag = |on: bool| (on != self.kind.inverts(setting)).to_string();
+        let flag = |on: bool| self.flag(setting, on);
         let drafts = |text: fn(&Speculation) -> String| {
             self.speculation
                 .as_ref()
@@ -148,6 +148,11 @@ impl Engine {
             text: shortened(text),
             expected,
         })
+    }
+
+    /// The text of an on or off, as the engine's own name means it.
+    pub(in crate::plan) fn flag(&self, setting: Setting, on: bool) -> String {
+        (on != self.kind.inverts(setting)).to_string()
     }
 
     fn put(&mut self, setting: Setting, inverted: bool, text: &str) -> Result<(), Expected> {
@@ -241,7 +246,9 @@ const fn first_token(own: FirstToken) -> &'static str {
 }
 
 fn known(kind: EngineKind) -> String {
-    let words: Vec<&str> = Setting::all().map(|setting| kind.word(setting)).collect();
+    let words: Vec<String> = Setting::all()
+        .map(|setting| kind.word(setting).replace(' ', "_"))
+        .collect();
     words.join(", ")
 }
 

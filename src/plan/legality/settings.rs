@@ -1,57 +1,163 @@
-//! An engine's settings and number formats.
+//! An engine's budgets, memory and number formats; its numbers' bounds.
 
 use crate::catalog::{Dtype, Gpu};
-use crate::plan::engine::Setting;
+use crate::plan::engine::{Engine, Setting};
 use crate::plan::finding::{Change, Finding, Place};
 use crate::plan::pool::Pool;
 
-/// Longest host time of a step accepted, seconds; engines take milliseconds.
+/// A number of an engine, and what it may be.
+struct Bound {
+    setting: Setting,
+    of: fn(&Engine) -> f64,
+    least: f64,
+    most: f64,
+}
+
+const fn bound(setting: Setting, of: fn(&Engine) -> f64, least: f64, most: f64) -> Bound {
+    Bound {
+        setting,
+        of,
+        least,
+        most,
+    }
+}
+
+/// Most tokens of a step.
+const MAX_TOKENS: f64 = 4_194_304.0;
+/// Most sequences of a scheduler.
+const MAX_SEQUENCES: f64 = 1e6;
+/// Longest host time accepted, seconds; engines take milliseconds.
 const MAX_HOST_S: f64 = 10.0;
 
-/// Checks a pool's engine settings.
+/// Beyond these a number is a typing error, or would stall a run: with a watermark of all blocks
+/// nothing is ever admitted.
+const BOUNDS: [Bound; 15] = [
+    bound(Setting::BlockSize, |e| e.block_size.into(), 1.0, 4096.0),
+    bound(
+        Setting::MaxSequences,
+        |e| e.max_num_seqs.into(),
+        1.0,
+        MAX_SEQUENCES,
+    ),
+    bound(
+        Setting::TokenBudget,
+        |e| e.max_num_batched_tokens.into(),
+        1.0,
+        MAX_TOKENS,
+    ),
+    bound(
+        Setting::LongPrefill,
+        |e| e.scheduling.long_prefill_token_threshold.into(),
+        0.0,
+        MAX_TOKENS,
+    ),
+    bound(
+        Setting::PartialPrefills,
+        |e| e.scheduling.max_num_partial_prefills.into(),
+        0.0,
+        MAX_SEQUENCES,
+    ),
+    bound(Setting::Watermark, |e| e.scheduling.watermark, 0.0, 0.99),
+    bound(
+        Setting::MaxPrefillTokens,
+        |e| e.scheduling.max_prefill_tokens.into(),
+        0.0,
+        MAX_TOKENS,
+    ),
+    bound(
+        Setting::Conservativeness,
+        |e| e.scheduling.conservativeness,
+        0.0,
+        100.0,
+    ),
+    bound(
+        Setting::GraphSize,
+        |e| e.graphs.max_size.into(),
+        0.0,
+        65_536.0,
+    ),
+    bound(
+        Setting::StepTime,
+        |e| e.host_step_time.get(),
+        0.0,
+        MAX_HOST_S,
+    ),
+    bound(
+        Setting::SequenceTime,
+        |e| e.host.per_sequence.get(),
+        0.0,
+        MAX_HOST_S,
+    ),
+    bound(
+        Setting::RequestTime,
+        |e| e.host.request.get(),
+        0.0,
+        MAX_HOST_S,
+    ),
+    bound(
+        Setting::OutputTime,
+        |e| e.host.output.get(),
+        0.0,
+        MAX_HOST_S,
+    ),
+    bound(
+        Setting::LaunchTime,
+        |e| e.host.launch.get(),
+        0.0,
+        MAX_HOST_S,
+    ),
+    // Above 0: no memory is no engine.
+    bound(
+        Setting::MemoryFraction,
+        |e| e.gpu_memory_utilization,
+        f64::MIN_POSITIVE,
+        1.0,
+    ),
+];
+
+/// Numbers out of bounds.
+fn bounds(pool: &Pool, findings: &mut Vec<Finding>) {
+    let engine = &pool.engine;
+    for own in &BOUNDS {
+        let value = (own.of)(engine);
+        if (own.least..=own.most).contains(&value) {
+            continue;
+        }
+        let least = if own.least > 0.0 && own.least < 1.0 {
+            "above 0".to_owned()
+        } else {
+            format!("from {}", own.least)
+        };
+        findings.push(Finding::error(
+            Place::Pool(pool.id.clone()),
+            format!(
+                "{} is {}: it must be {least} to {}",
+                engine.word(own.setting),
+                engine.value(own.setting),
+                own.most
+            ),
+        ));
+    }
+}
+
+/// Checks a pool's budgets, memory and blocks, and every number's bounds.
 pub(in crate::plan) fn engine(pool: &Pool, longest_context: u64, findings: &mut Vec<Finding>) {
     let engine = &pool.engine;
     let place = || Place::Pool(pool.id.clone());
     let word = |setting| engine.word(setting);
     let (budget, sequences) = (word(Setting::TokenBudget), word(Setting::MaxSequences));
-    let mut refuse = |cause: String| findings.push(Finding::error(place(), cause));
-    if !(1..=4096).contains(&engine.block_size) {
-        refuse(format!(
-            "{} is {}: it must be from 1 to 4096 tokens",
-            word(Setting::BlockSize),
-            engine.block_size
-        ));
-    }
-    if !(engine.gpu_memory_utilization > 0.0 && engine.gpu_memory_utilization <= 1.0) {
-        refuse(format!(
-            "{} is {}: it must be above 0 and at most 1",
-            word(Setting::MemoryFraction),
-            engine.gpu_memory_utilization
-        ));
-    }
-    if !(1..=1_000_000).contains(&engine.max_num_seqs) {
-        refuse(format!(
-            "{sequences} is {}: it must be from 1 to 1000000",
-            engine.max_num_seqs
-        ));
-    }
-    if engine.host_step_time.get() > MAX_HOST_S {
-        refuse(format!(
-            "host_step_time is {} s: it must be at most {MAX_HOST_S} s",
-            engine.host_step_time.get()
-        ));
-    }
+    bounds(pool, findings);
     if engine.num_gpu_blocks == Some(0) {
-        refuse(format!(
-            "{} is 0: measured blocks must be 1 or more",
-            word(Setting::Blocks)
+        findings.push(Finding::error(
+            place(),
+            format!(
+                "{} is 0: measured blocks must be 1 or more",
+                word(Setting::Blocks)
+            ),
         ));
     }
-    if !(1..=4_194_304).contains(&engine.max_num_batched_tokens) {
-        refuse(format!(
-            "{budget} is {}: it must be from 1 to 4194304",
-            engine.max_num_batched_tokens
-        ));
+    let tokens = f64::from(engine.max_num_batched_tokens);
+    if !(1.0..=MAX_TOKENS).contains(&tokens) || !engine.scheduling.scheduler.has_budget() {
         return;
     }
     if engine.max_num_batched_tokens < engine.max_num_seqs {

@@ -200,3 +200,14 @@ pub(super) fn loads<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f6
         None => Ok(loads),
     }
 }
+
+/// Shares of one: each finite, from 0 to 1.
+pub(super) fn shares<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f64>, D::Error> {
+    let shares = at_most::<D, f64, MAX_LOADS>(deserializer)?;
+    match shares.iter().find(|share| !(0.0..=1.0).contains(*share)) {
+        Some(share) => Err(de::Error::custom(format_args!(
+            "{share} is no share: expected numbers from 0 to 1"
+        ))),
+        None => Ok(shares),
+    }
+}

@@ -96,6 +96,6 @@ frozen_struct!(Speculation as plan::Speculation {
     draft: Draft,
     steps: u32,
     verified: u32,
-    #[serde(deserialize_with = "bounds::loads")]
+    #[serde(deserialize_with = "bounds::shares")]
     acceptance: Vec<f64>,
 });

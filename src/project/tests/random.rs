@@ -1,6 +1,7 @@
 //! Random projects, and random damage to real ones.
 
 use super::kinds::every_kind;
+use super::loops::every_setting;
 use super::sample::everything;
 use super::{GOLDEN, golden};
 use crate::cluster::{DomainKind, GroupId, GroupKind, Instances, Position, fold_gpus};
@@ -52,9 +53,14 @@ prop_compose! {
         arrivals in arrivals(),
         loads in proptest::collection::vec(1e-9_f64..1e9, 0..20),
         preset in any::<bool>(),
-        kinds in any::<bool>(),
+        kinds in 0_u8..3,
+        shares in proptest::collection::vec(0.0_f64..=1.0, 0..20),
     ) -> Project {
-        let mut project = if kinds { every_kind() } else { everything() };
+        let mut project = match kinds {
+            0 => everything(),
+            1 => every_kind(),
+            _ => every_setting(),
+        };
         let design = &mut project.designs[0];
         design.cluster.groups.truncate(keep.0);
         design.cluster.links.truncate(keep.1);
@@ -84,7 +90,16 @@ prop_compose! {
             pool.engine.version.clone_from(&texts[2]);
             pool.engine.max_num_seqs = numbers[5];
             pool.engine.gpu_memory_utilization = reals[2];
+            pool.engine.scheduling.watermark = reals[3] / 1e12;
+            pool.engine.scheduling.conservativeness = reals[4];
+            pool.engine.scheduling.max_prefill_tokens = numbers[0];
+            pool.engine.graphs.max_size = numbers[1];
+            pool.engine.host.launch = Seconds::new(reals[0]);
             pool.precision = Precision::FP8;
+        }
+        for own in design.pools.iter_mut().filter_map(|pool| pool.engine.speculation.as_mut()) {
+            own.acceptance.clone_from(&shares);
+            own.steps = numbers[2];
         }
         if preset {
             design.model = ModelRef::Preset(crate::catalog::ModelId::from_label(&texts[3]));

@@ -36,13 +36,7 @@ fn budgets_and_memory_are_the_engines_own() {
     };
     let wide = sglang("h200-sxm", lanes);
     assert_eq!(wide.max_num_batched_tokens, 1024);
-    // The engine's 2,048; as long as vLLM's loop stands in, what its budget can hold.
-    let held = if Scheduler::Sglang.is_simulated() {
-        2048
-    } else {
-        1024
-    };
-    assert_eq!(wide.max_num_seqs, held);
+    assert_eq!(wide.max_num_seqs, 2048);
     let trt = Engine::defaults(EngineKind::TensorRtLlm, &gpu("h100-sxm"), tp(1));
     assert_eq!(
         (trt.max_num_seqs, trt.max_num_batched_tokens, trt.block_size),

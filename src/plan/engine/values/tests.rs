@@ -2,10 +2,12 @@ use super::*;
 use crate::catalog::{Catalog, GpuId};
 use crate::plan::Layout;
 use proptest::prelude::*;
+use std::sync::LazyLock;
+
+static CATALOG: LazyLock<Catalog> = LazyLock::new(|| Catalog::embedded().unwrap());
 
 fn engine(kind: EngineKind) -> Engine {
-    let catalog = Catalog::embedded().unwrap();
-    let gpu = catalog.gpu(&GpuId::new("h100-sxm").unwrap()).unwrap();
+    let gpu = CATALOG.gpu(&GpuId::new("h100-sxm").unwrap()).unwrap();
     Engine::defaults(kind, gpu, Layout::SINGLE)
 }
 
