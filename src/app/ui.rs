@@ -65,6 +65,7 @@ impl App {
             selection: &selection,
             theme,
             trace_note: self.trace_note(),
+            trace: trace_read(&self.trace),
         };
         let progress = self.runner.progress();
         let shown = Shown::new(&inspected, &self.outcome, &self.calibrating, progress);
@@ -201,5 +202,12 @@ impl App {
             slo: Some(project.slo),
         };
         curve_figure(&series, &look).ok()
+    }
+}
+
+fn trace_read(state: &TraceState) -> Option<&crate::workload::Trace> {
+    match state {
+        TraceState::Loaded(_, trace) => Some(trace),
+        TraceState::None | TraceState::Loading(_) | TraceState::Failed(..) => None,
     }
 }

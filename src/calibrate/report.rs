@@ -135,7 +135,7 @@ pub fn report_text(outcome: &Outcome) -> String {
         let id = &fitted.surface.id;
         let _ = writeln!(
             out,
-            "\nNot written, median error above 30 %: {} {} {} {} {} {}",
+            "\nNot written, median error above 35 %: {} {} {} {} {} {}",
             id.family.word(),
             id.gpu,
             id.engine,

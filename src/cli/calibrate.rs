@@ -1,7 +1,7 @@
 //! `frontier calibrate`: fits the parameter files from measured tables.
 
 use super::Failure;
-use crate::calibrate::{calibrate, report_text, write};
+use crate::calibrate::{calibrate, report_text, write, write_over};
 use crate::catalog::Catalog;
 use crate::cost::calibrated::Family;
 use clap::Args;
@@ -53,6 +53,12 @@ pub(super) fn run(args: &CalibrateArgs) -> Result<(), Failure> {
     .map_err(|error| Failure::usage(&error))?;
     match &args.out {
         Some(dir) => {
+            // Files of all families hold them all: what was not fitted now stays.
+            let write = if families.is_empty() {
+                write
+            } else {
+                write_over
+            };
             for path in write(&outcome, dir).map_err(|error| Failure::usage(&error))? {
                 println!("{}", path.display());
             }

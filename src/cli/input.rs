@@ -46,6 +46,9 @@ impl Input {
             }
             None => of_project(&project, &args.file)?,
         };
+        if let Some(trace) = &trace {
+            eprintln!("note: the trace has {}", trace.about());
+        }
         for warning in trace.iter().flat_map(|trace| &trace.warnings) {
             eprintln!("note: {warning}");
         }

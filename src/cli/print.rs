@@ -110,6 +110,14 @@ pub(super) fn summary(summary: &Summary) -> String {
             ms(stats, stats.p99)
         ));
     }
+    if let Some(hidden) = &summary.hidden {
+        lines.push(format!(
+            "  hidden     {} rounds of {} tokens, {} ms of a request on average (in its TTFT)",
+            hidden.rounds,
+            hidden.tokens,
+            ms(&hidden.time_s, hidden.time_s.mean)
+        ));
+    }
     lines.push(format!(
         "  output     {:.1} tokens/s, {:.2} tokens/s/GPU, {:.3} requests/s",
         summary.output_tokens_per_s, summary.output_tokens_per_s_per_gpu, summary.requests_per_s

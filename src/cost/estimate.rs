@@ -4,7 +4,7 @@
 use super::operator::Fidelity;
 use super::reach::reaches;
 use super::step::{Chunk, LaneShape, StepPricer};
-use crate::plan::{Phases, Plan};
+use crate::plan::{Phases, Plan, Speculation};
 use std::sync::Arc;
 
 /// What a plan is estimated to serve.
@@ -41,6 +41,8 @@ pub fn estimate_capacity(
         let schedulers = (pool.replicas.len() * lanes) as f64;
         let context = input + 0.5 * output;
         let fits = pool.memory.sequences(input + output).max(1.0);
+        let speculation = pool.engine.speculation.as_ref();
+        let drafts = speculation.map_or(0, |own| own.verified);
         let batch = fits
             .min(f64::from(pool.engine.max_num_seqs))
             .clamp(1.0, 4096.0);
@@ -79,14 +81,15 @@ pub fn estimate_capacity(
             })
             .collect();
         let step = pace(LaneShape {
-            drafted: 0,
+            drafted: batch as u32 * drafts,
             decodes: batch as u32,
             context: (batch * context) as u64,
             reached: &reached,
             chunks: &[],
-            sampled: batch as u32,
+            sampled: batch as u32 * (1 + drafts),
         });
-        let answer = (output - 1.0).max(0.0) * step / batch;
+        let tokens = speculation.map_or(1.0, Speculation::tokens_per_step);
+        let answer = (output - 1.0).max(0.0) * step / batch / tokens;
         e2e = e2e.max(match service.phases {
             // Decodes wait for the prompts they share steps with.
             Phases::Both => prompt + (prompt + answer) * batch,

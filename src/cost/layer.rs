@@ -186,3 +186,6 @@ pub(super) fn head(model: &Model, layout: Layout, precision: Precision, sequence
         ),
     ]
 }
+
+#[cfg(test)]
+mod tests;

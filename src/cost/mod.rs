@@ -19,7 +19,7 @@ mod transfer;
 pub use collective::{CommGroup, all_gather, all_reduce, point_to_point, ring_bytes_time};
 pub use estimate::{Capacity, estimate_capacity};
 pub use operator::{
-    Band, Class, Fidelity, Joint, OpCost, Operator, Origin, Prices, TransferEngine,
+    Band, Class, Fidelity, Joint, MEASURED_UP_TO, OpCost, Operator, Origin, Prices, TransferEngine,
 };
 pub use reach::{Reach, reaches};
 pub use roofline::{Roofline, RooflineOn};

@@ -370,6 +370,9 @@ pub struct Band {
     pub above: f64,
 }
 
+/// So little outside what was measured is not called extrapolated.
+pub const MEASURED_UP_TO: f64 = 1.05;
+
 /// The price of one operator and its parts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OpCost {
@@ -389,9 +392,29 @@ pub struct OpCost {
     pub origin: Origin,
     /// How far it may be off.
     pub band: Band,
+    /// How far outside what was measured the shape lies: a factor on the farthest size, 1 inside.
+    pub beyond: f64,
 }
 
 impl OpCost {
+    /// Where it comes from, in words: `calibrated, extrapolated ×80`.
+    #[must_use]
+    pub fn label(&self) -> String {
+        let name = self.origin.name();
+        if self.beyond <= MEASURED_UP_TO {
+            return name.to_owned();
+        }
+        let factor = if self.beyond < 10.0 {
+            format!("{:.1}", self.beyond)
+        } else {
+            format!("{:.0}", self.beyond)
+        };
+        match self.origin {
+            Origin::Extrapolated => format!("{name} ×{factor}"),
+            _ => format!("{name}, extrapolated ×{factor}"),
+        }
+    }
+
     /// Arithmetic and memory overlap whole; launch and links do not.
     #[must_use]
     pub fn roofline(
@@ -411,6 +434,7 @@ impl OpCost {
             kernels,
             origin: Origin::Roofline,
             band,
+            beyond: 1.0,
         }
     }
 
@@ -447,6 +471,7 @@ impl OpCost {
                 below: off(|band| band.below),
                 above: off(|band| band.above),
             },
+            beyond: self.beyond.max(other.beyond),
         }
     }
 }

@@ -462,7 +462,8 @@ fn context_parallelism_counts_its_gpus() {
     let compiled = check(&design);
     let plan = compiled.plan.expect("it runs");
     let replica = &plan.pools[0].replicas[0];
-    assert_eq!((plan.pools[0].replicas.len(), replica.ranks.len()), (1, 8));
+    // 16 GPUs.
+    assert_eq!((plan.pools[0].replicas.len(), replica.ranks.len()), (2, 8));
     assert_eq!(replica.sharers(cp, 0, 0).count(), 8);
     assert_eq!(replica.lane(cp, 0, 0), &replica.ranks[..1]);
     assert!(

@@ -172,6 +172,8 @@ struct Engine<'a> {
     closed: bool,
     queue: EventQueue,
     now: Nanos,
+    /// When the tokens of the step that has just ended reach their clients.
+    told: Nanos,
     requests: Arena,
     replicas: Vec<ReplicaState>,
     after: Vec<After>,
@@ -299,6 +301,7 @@ impl<'a> Engine<'a> {
             source,
             queue: EventQueue::default(),
             now: 0,
+            told: 0,
             requests: Arena::default(),
             recorder: Recorder::new(recording, plan, &replicas),
             replicas,
@@ -376,6 +379,10 @@ impl<'a> Engine<'a> {
                     if generation == self.network.generation {
                         self.flows_end();
                     }
+                }
+                Event::Queued { slot } => self.queued(ReqId(slot)),
+                Event::Told => {
+                    self.send_next();
                 }
                 Event::Loaded { slot } => self.loaded(ReqId(slot)),
                 Event::Landed { slot } => self.landed(ReqId(slot)),

@@ -21,6 +21,7 @@ mod queue;
 mod record;
 mod replica;
 mod request;
+mod station;
 mod summary;
 mod verdict;
 
@@ -29,7 +30,7 @@ pub use engine::{Control, Scenario, SimError, run, run_recorded};
 pub use record::{
     LinkLine, Progress, Recording, ReplicaBin, ReplicaLine, StepKind, Timeline, Trace, TraceEnd,
 };
-pub use summary::{Counts, Hidden, Provenance, Stats, Summary, Window, Work};
+pub use summary::{Counts, Hidden, Provenance, Reuse, Stats, Summary, Window, Work};
 pub use verdict::Limit;
 
 #[cfg(test)]

@@ -35,6 +35,13 @@ pub(super) enum Event {
         /// Generation of the rates it was computed from.
         generation: u64,
     },
+    /// A request has passed its server's front end: it comes to its scheduler's queue.
+    Queued {
+        /// Its slot in the arena.
+        slot: u32,
+    },
+    /// A client in a closed loop has its answer's last token, and sends the next request.
+    Told,
     /// What is cached of a request's prompt below HBM has been read.
     Loaded {
         /// Its slot in the arena.

@@ -9,6 +9,7 @@ use super::ledger::{Ledger, Phase};
 use super::pricer::Pricer;
 use super::queue::Nanos;
 use super::request::Arena;
+use super::station::Station;
 use crate::cost::{LaneShape, Reach};
 use crate::plan::PlannedPool;
 use std::rc::Rc;
@@ -30,6 +31,9 @@ pub(super) struct ReplicaState {
     pub(super) ledger: Ledger,
     /// When the latest step entered and left each stage.
     pub(super) spans: Vec<(Nanos, Nanos)>,
+    /// Stations of its server: what takes requests in, and what hands tokens out.
+    pub(super) front: Station,
+    pub(super) back: Station,
     /// Whether the host puts a batch together while the one before runs.
     overlap: bool,
     /// When the latest step was started, and when one ended last.
@@ -101,6 +105,8 @@ impl ReplicaState {
             in_flight: vec![false; stages],
             next_cohort: 0,
             stage_free: vec![0; stages],
+            front: Station::new(engine.host.request),
+            back: Station::new(engine.host.output),
             overlap: engine.host.overlap,
             started: 0,
             last_end: None,

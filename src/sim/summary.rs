@@ -117,6 +117,21 @@ pub struct Hidden {
     pub time_s: Stats,
 }
 
+/// What prefix caches saved.
+#[derive(Debug, Clone, PartialEq, Default, serde::Serialize)]
+pub struct Reuse {
+    /// Prompt tokens of admitted requests, those computed again after a preemption too.
+    pub prompt_tokens: u64,
+    /// Of them, found in HBM.
+    pub hit_tokens: u64,
+    /// Of them, read from the tiers below.
+    pub loaded_tokens: u64,
+    /// Bytes that left HBM to make room.
+    pub evicted_bytes: u64,
+    /// Bytes read from and written to each tier below HBM, nearest first.
+    pub tier_bytes: Vec<(u64, u64)>,
+}
+
 /// The result of one run.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Summary {
@@ -153,6 +168,9 @@ pub struct Summary {
     pub breakdown: Vec<PoolTime>,
     /// What limits the run, the weightiest first.
     pub limits: Vec<Limit>,
+    /// What prefix caches saved; none where no pool has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reuse: Option<Reuse>,
     /// Where the time came from.
     pub provenance: Provenance,
     /// What went on.

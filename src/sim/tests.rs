@@ -11,12 +11,14 @@ use proptest::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+mod cases;
 mod engines;
 mod goldens;
 mod kinds;
 mod queueing;
 mod recording;
 mod schedules;
+mod turns;
 
 /// The worked example's design: 0 is 1P1D, 1 is co-located.
 fn design(index: usize) -> Design {
@@ -503,7 +505,7 @@ fn the_worked_example_gives_the_committed_bytes() {
     });
     assert_eq!(
         hashes.map(|h| format!("{h:016x}")),
-        ["ea82343006e3fcc4", "f4283881bc8b31cf"]
+        ["28dda57907004148", "6619b8af7497dc57"]
     );
 }
 

@@ -220,6 +220,16 @@ impl Source {
         }
     }
 
+    /// Longest prompt and answer together there may be.
+    #[must_use]
+    pub fn longest(&self) -> u64 {
+        match &self.kind {
+            Kind::Single { input, output, .. } => input.0.longest() + output.0.longest(),
+            Kind::Talks(talks) => talks.longest(),
+            Kind::Replay(replay) => replay.longest(),
+        }
+    }
+
     /// How many requests there are in all; a turn with all its hidden rounds is one.
     #[must_use]
     pub const fn requests(&self) -> u64 {

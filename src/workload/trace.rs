@@ -39,9 +39,6 @@ pub struct TraceRequest {
     pub input: u64,
     /// Answer tokens.
     pub output: u64,
-    /// The lowest is served first; 0 unless the trace says it.
-    #[serde(default)]
-    pub priority: i32,
 }
 
 /// A trace in memory, sorted by arrival.
@@ -53,20 +50,29 @@ pub struct Trace {
     pub name: String,
     /// What was put right or changed on reading, for the user to see.
     pub warnings: Vec<String>,
-    /// Whether it says priorities.
-    pub(super) prioritised: bool,
+    /// What else it says.
+    pub extras: Extras,
+}
+
+/// What some traces say of their requests.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Extras {
+    /// Priorities, row by row; empty if no row says one.
+    pub(super) priorities: Vec<i32>,
     /// What prompts are made of, row by row; empty if no row says it.
-    pub(super) spots: Vec<Spot>,
-    pub(super) texts: Vec<Segment>,
+    spots: Vec<Spot>,
+    texts: Vec<Segment>,
     /// Who follows whom.
     pub(super) links: Links,
+    /// The facts, in words.
+    about: String,
 }
 
 /// Where a row's text is in the list of all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Spot {
-    pub(super) start: u32,
-    pub(super) count: u32,
+struct Spot {
+    start: u32,
+    count: u32,
 }
 
 /// Rows of sessions; empty if no row names one.
@@ -79,12 +85,18 @@ pub(super) struct Links {
 }
 
 impl Trace {
+    /// What it is like, in words: requests, pace, blocks met again.
+    #[must_use]
+    pub fn about(&self) -> &str {
+        &self.extras.about
+    }
+
     /// What a row's prompt is made of, as far as the trace says it.
     pub(super) fn text(&self, row: usize) -> &[Segment] {
-        let spot = self.spots.get(row).copied().unwrap_or_default();
+        let spot = self.extras.spots.get(row).copied().unwrap_or_default();
         let start = spot.start as usize;
         let end = start + spot.count as usize;
-        self.texts.get(start..end).unwrap_or_default()
+        self.extras.texts.get(start..end).unwrap_or_default()
     }
 }
 

@@ -12,5 +12,6 @@ mod command_line;
 mod layers;
 mod operators;
 mod replay;
+mod sessions;
 mod support;
 mod window;

@@ -24,6 +24,7 @@ use crate::catalog::Catalog;
 use crate::model::{Model, Models};
 use crate::plan::{Design, Place};
 use crate::project::Project;
+use crate::workload::Trace;
 use eframe::egui::{self, RichText, ScrollArea, Ui};
 
 /// What the inspector reads.
@@ -46,6 +47,8 @@ pub struct Inspected<'a> {
     pub theme: &'a Theme,
     /// Why the trace can't be read, or that it is being read.
     pub trace_note: Option<String>,
+    /// The trace, once it is read.
+    pub trace: Option<&'a Trace>,
 }
 
 impl Inspected<'_> {

@@ -1,15 +1,21 @@
 //! The workload and the limits: shared by all designs, because they are compared on it.
 
+mod lengths;
+mod trace;
+mod turns;
+
 use super::Inspected;
-use crate::app::command::{Action, Actions};
+use crate::app::command::Actions;
 use crate::app::edit::Edit;
-use crate::app::files::{FileTask, Purpose};
-use crate::app::widgets::{Rows, choice, count_field, hint, number_field, section, typed_field};
+use crate::app::widgets::{Rows, choice, count_field, number_field, section, typed_field};
 use crate::project::Project;
 use crate::report::Statistic;
-use crate::units::{Seconds, Tokens};
-use crate::workload::{Arrivals, Length, MAX_REQUESTS, MAX_TOKENS, Process};
-use eframe::egui::{RichText, Ui};
+use crate::units::Seconds;
+use crate::workload::{Arrivals, MAX_REQUESTS, Process};
+use eframe::egui::Ui;
+use lengths::length_ui;
+use trace::trace_ui;
+use turns::{conversations_ui, hidden_ui, priorities_ui};
 
 pub(super) fn workload_ui(ui: &mut Ui, view: &Inspected<'_>, actions: &mut Actions) {
     let theme = view.theme;
@@ -18,17 +24,27 @@ pub(super) fn workload_ui(ui: &mut Ui, view: &Inspected<'_>, actions: &mut Actio
     section(ui, theme, "Workload");
     arrivals_ui(ui, view, &rows, actions);
     if workload.arrivals != Arrivals::Trace {
-        length_ui(ui, &rows, "Input", workload.input, actions, |p, l| {
+        let input = if workload.sessions.is_some() {
+            "New input"
+        } else {
+            "Input"
+        };
+        length_ui(ui, &rows, input, workload.input, actions, |p, l| {
             p.workload.input = l
         });
         length_ui(ui, &rows, "Output", workload.output, actions, |p, l| {
             p.workload.output = l
         });
     }
-    let requests = rows.field(ui, "Requests", "Requests of one run", |ui| {
-        let least = u64::from(workload.arrivals != Arrivals::Trace);
-        count_field(ui, workload.requests, least..=MAX_REQUESTS)
-    });
+    let requests = rows.field(
+        ui,
+        "Requests",
+        "Requests of one run; a turn of a conversation is one",
+        |ui| {
+            let least = u64::from(workload.arrivals != Arrivals::Trace);
+            count_field(ui, workload.requests, least..=MAX_REQUESTS)
+        },
+    );
     if let Some(n) = requests {
         edit(actions, "Requests", true, move |p| p.workload.requests = n);
     }
@@ -41,6 +57,12 @@ pub(super) fn workload_ui(ui: &mut Ui, view: &Inspected<'_>, actions: &mut Actio
     if let Some(seed) = seed {
         edit(actions, "Seed", true, move |p| p.workload.seed = seed);
     }
+
+    if workload.arrivals != Arrivals::Trace {
+        conversations_ui(ui, theme, &rows, workload, actions);
+        hidden_ui(ui, theme, &rows, workload, actions);
+    }
+    priorities_ui(ui, &rows, workload, actions);
 
     section(ui, theme, "Limits");
     let slo = view.project.slo;
@@ -183,139 +205,5 @@ fn arrivals_ui(ui: &mut Ui, view: &Inspected<'_>, rows: &Rows<'_>, actions: &mut
     }
     if now == Arrivals::Trace {
         trace_ui(ui, view, rows, actions);
-    }
-}
-
-fn trace_ui(ui: &mut Ui, view: &Inspected<'_>, rows: &Rows<'_>, actions: &mut Actions) {
-    let file = view.project.workload.trace.as_ref();
-    let name = file.map_or("Choose a CSV file…", |file| {
-        file.path.rsplit(['/', '\\']).next().unwrap_or(&file.path)
-    });
-    let clicked = rows.field(ui, "Trace", "A CSV with arrival times and lengths", |ui| {
-        let button = ui.add_sized(
-            [ui.available_width(), ui.spacing().interact_size.y],
-            eframe::egui::Button::new(name).truncate(),
-        );
-        (button.clicked(), button)
-    });
-    if clicked {
-        actions.push(Action::File(FileTask::Ask(Purpose::Trace)));
-    }
-    if let Some(note) = &view.trace_note {
-        ui.add(
-            eframe::egui::Label::new(RichText::new(note).small().color(view.theme.warning)).wrap(),
-        );
-    } else if file.is_none() {
-        hint(ui, view.theme, "Arrivals and lengths come from the trace");
-    }
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Shape {
-    Fixed,
-    Uniform,
-    LogNormal,
-}
-
-impl Shape {
-    const ALL: [Self; 3] = [Self::Fixed, Self::Uniform, Self::LogNormal];
-
-    const fn of(length: Length) -> Self {
-        match length {
-            Length::Fixed(_) => Self::Fixed,
-            Length::Uniform { .. } => Self::Uniform,
-            Length::LogNormal { .. } => Self::LogNormal,
-        }
-    }
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Fixed => "fixed",
-            Self::Uniform => "uniform",
-            Self::LogNormal => "log-normal",
-        }
-    }
-
-    /// The same mean in another shape.
-    fn with_mean_of(self, length: Length) -> Length {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "bounded by MAX_TOKENS"
-        )]
-        let mean = (length.mean().round() as u64).clamp(1, MAX_TOKENS);
-        let tokens = |n: u64| Tokens::new(n.clamp(1, MAX_TOKENS));
-        match self {
-            Self::Fixed => Length::Fixed(tokens(mean)),
-            Self::Uniform => Length::Uniform {
-                min: tokens(mean / 2),
-                max: tokens(mean + mean / 2),
-            },
-            Self::LogNormal => Length::LogNormal {
-                mean: tokens(mean),
-                cv: 1.0,
-                max: tokens(mean * 8),
-            },
-        }
-    }
-}
-
-fn length_ui(
-    ui: &mut Ui,
-    rows: &Rows<'_>,
-    what: &'static str,
-    length: Length,
-    actions: &mut Actions,
-    set: fn(&mut Project, Length),
-) {
-    let shape = Shape::of(length);
-    let chosen = rows.field(ui, what, "Lengths in tokens", |ui| {
-        choice(ui, (what, "shape"), &shape, &Shape::ALL, |s| {
-            s.name().to_owned()
-        })
-    });
-    if let Some(shape) = chosen {
-        let next = shape.with_mean_of(length);
-        edit(actions, &format!("{what} lengths"), false, move |p| {
-            set(p, next)
-        });
-    }
-    let tokens = |ui: &mut Ui, words: &str, now: Tokens, range| {
-        rows.field(ui, words, "", |ui| {
-            let (changed, response) = count_field(ui, now.get(), range);
-            (changed.map(Tokens::new), response)
-        })
-    };
-    let next = match length {
-        Length::Fixed(n) => {
-            tokens(ui, &format!("{what} tokens"), n, 1..=MAX_TOKENS).map(Length::Fixed)
-        }
-        Length::Uniform { min, max } => {
-            let low = tokens(ui, "· from", min, 1..=max.get());
-            let high = tokens(ui, "· to", max, min.get()..=MAX_TOKENS);
-            (low.is_some() || high.is_some()).then(|| Length::Uniform {
-                min: low.unwrap_or(min),
-                max: high.unwrap_or(max),
-            })
-        }
-        Length::LogNormal { mean, cv, max } => {
-            let new_mean = tokens(ui, "· mean", mean, 1..=MAX_TOKENS);
-            let new_cv = rows.field(ui, "· spread", "Standard deviation over mean", |ui| {
-                number_field(ui, cv, 0.0..=20.0, 0.01, "")
-            });
-            let new_max = tokens(ui, "· at most", max, 1..=MAX_TOKENS);
-            (new_mean.is_some() || new_cv.is_some() || new_max.is_some()).then(|| {
-                Length::LogNormal {
-                    mean: new_mean.unwrap_or(mean),
-                    cv: new_cv.unwrap_or(cv),
-                    max: new_max.unwrap_or(max),
-                }
-            })
-        }
-    };
-    if let Some(next) = next {
-        edit(actions, &format!("{what} lengths"), true, move |p| {
-            set(p, next)
-        });
     }
 }

@@ -1,13 +1,18 @@
 //! Layers of served models, one time a line: `gpu, model, tp, layer, tokens, time_us`, as
 //! LLMServingSim's profiler takes them from vLLM's steps (GPU time of the layer's kernels inside a
 //! running model, so nothing is hot in L2 that serving would not have there). `sequences` stands for
-//! `tokens` where a layer sees one row of each (LM head).
+//! `tokens` where a layer sees one row of each (LM head). Attention and experts have files of their
+//! own ([`attention`]).
+
+mod attention;
 
 use super::aic::gpu_of;
 use super::csv::{Line, header, lines};
 use super::{Found, Row, TablesError};
 use crate::catalog::Catalog;
-use crate::cost::calibrated::{Attributes, Call, Gemm, GemmFormat, Rowwise, Shape, TableId};
+use crate::cost::calibrated::{
+    Attributes, Call, Family, Gemm, GemmFormat, Rowwise, Shape, TableId,
+};
 use std::path::Path;
 
 /// Which vLLM the profiles are of, as the profiler's project says.
@@ -22,7 +27,15 @@ struct Widths {
     head: f64,
     /// Of a dense MLP; none where experts are its MLP.
     wide: Option<f64>,
+    experts: Option<Routed>,
     vocabulary: f64,
+}
+
+/// Routed experts of a model.
+struct Routed {
+    count: f64,
+    choices: f64,
+    wide: f64,
 }
 
 // The profiles name a model and not its sizes: from its config.json.
@@ -34,6 +47,7 @@ const MODELS: [Widths; 3] = [
         kv_heads: 8.0,
         head: 128.0,
         wide: Some(14336.0),
+        experts: None,
         vocabulary: 128_256.0,
     },
     Widths {
@@ -43,6 +57,7 @@ const MODELS: [Widths; 3] = [
         kv_heads: 8.0,
         head: 128.0,
         wide: Some(25600.0),
+        experts: None,
         vocabulary: 151_936.0,
     },
     Widths {
@@ -52,6 +67,11 @@ const MODELS: [Widths; 3] = [
         kv_heads: 4.0,
         head: 128.0,
         wide: None,
+        experts: Some(Routed {
+            count: 128.0,
+            choices: 8.0,
+            wide: 768.0,
+        }),
         vocabulary: 151_936.0,
     },
 ];
@@ -65,31 +85,44 @@ pub(super) fn read(
 ) -> Result<bool, TablesError> {
     let columns = header(path)?;
     let has = |name: &str| columns.iter().any(|column| column == name);
-    if !(has("layer") && has("time_us") && has("tp") && (has("tokens") || has("sequences"))) {
+    let read = if !(has("time_us") && has("tp") && has("model")) {
         return Ok(false);
-    }
+    } else if has("prefill_chunk") && has("n_decode") {
+        attention::attention
+    } else if has("activated_experts") {
+        attention::experts
+    } else if has("layer") && (has("tokens") || has("sequences")) {
+        layer
+    } else {
+        return Ok(false);
+    };
     let place = path.strip_prefix(dir).unwrap_or(path).display().to_string();
     lines(path, |line, number| {
-        let read = gpu_of(line.text("gpu"), catalog).and_then(|gpu| Ok((gpu, layer(line)?)));
-        match read {
-            Ok((gpu, (shape, kernel))) => match line.positive("time_us") {
-                Ok(time) => {
-                    let id = TableId {
-                        gpu,
-                        family: shape.family(),
-                        engine: ENGINE.0.to_owned(),
-                        version: ENGINE.1.to_owned(),
-                        precision: "bfloat16".to_owned(),
-                        kernel: kernel.to_owned(),
-                    };
-                    let row = Row {
-                        shape,
-                        seconds: time * 1e-6,
-                    };
-                    found.add(id.family.word(), id, Attributes::default(), row);
-                }
-                Err(why) => found.refuse(&place, number, why),
-            },
+        let row = gpu_of(line.text("gpu"), catalog).and_then(|gpu| {
+            let model = line.text("model");
+            let own = MODELS
+                .iter()
+                .find(|own| model.contains(own.name))
+                .ok_or_else(|| format!("unknown model {model:?}"))?;
+            let (shape, word) = read(line, own)?;
+            let seconds = line.positive("time_us")? * 1e-6;
+            Ok((gpu, Row { shape, seconds }, word))
+        });
+        match row {
+            Ok((gpu, row, word)) => {
+                let family = row.shape.family();
+                // Attention's word is its formats; all else is BF16 and its word the kernel.
+                let formats = matches!(family, Family::Decode | Family::ContextAttention);
+                let id = TableId {
+                    gpu,
+                    family,
+                    engine: ENGINE.0.to_owned(),
+                    version: ENGINE.1.to_owned(),
+                    precision: if formats { word } else { "bfloat16" }.to_owned(),
+                    kernel: if formats { "layer" } else { word }.to_owned(),
+                };
+                found.add(id.family.word(), id, Attributes::default(), row);
+            }
             Err(why) => found.refuse(&place, number, why),
         }
     })?;
@@ -97,12 +130,7 @@ pub(super) fn read(
 }
 
 /// A line's shape and the name its kernel goes by.
-fn layer(line: &Line<'_>) -> Result<(Shape, &'static str), String> {
-    let model = line.text("model");
-    let own = MODELS
-        .iter()
-        .find(|own| model.contains(own.name))
-        .ok_or_else(|| format!("unknown model {model:?}"))?;
+fn layer(line: &Line<'_>, own: &Widths) -> Result<(Shape, &'static str), String> {
     let tp = line.positive("tp")?;
     let rows = if line.has("tokens") {
         line.positive("tokens")?

@@ -3,6 +3,7 @@
 mod aic;
 mod csv;
 mod layers;
+mod libraries;
 mod profile;
 mod routing;
 mod walk;
@@ -82,6 +83,7 @@ pub fn read_tables(
         .map(|path| {
             let mut found = Found::default();
             let known = aic::read(dir, path, catalog, &mut found)?
+                || libraries::read(dir, path, catalog, &mut found)?
                 || profile::read(dir, path, catalog, &mut found)?
                 || layers::read(dir, path, catalog, &mut found)?;
             if !known {

@@ -355,3 +355,15 @@ fn network_rates_are_what_links_are_sold_as() {
         assert!([100.0, 200.0, 400.0, 800.0].contains(&rate), "{rate} Gb/s");
     }
 }
+
+/// Datasheets rarely give them, and the physics of kernels goes by them.
+#[test]
+fn every_gpu_says_where_its_sms_and_cache_come_from() {
+    for gpu in shipped().gpus() {
+        let said = |field: &str| {
+            let mut own = gpu.sources.iter();
+            own.any(|source| source.covers.split(", ").any(|word| word == field))
+        };
+        assert!(said("sms") && said("l2"), "{}", gpu.id);
+    }
+}

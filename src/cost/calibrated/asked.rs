@@ -196,6 +196,7 @@ fn prefill(operator: &Operator) -> Option<(Shape, &'static [&'static str])> {
         head_dim: 0.5 * (qk_dim + v_dim),
         window: if window > 0.0 { window } else { f64::INFINITY },
         format,
+        eager: false,
     };
     Some((Shape::ContextAttention(shape), words))
 }
@@ -264,6 +265,7 @@ fn decode(operator: &Operator) -> Option<(Shape, &'static [&'static str])> {
         // Which kernel runs it says whether it packs.
         packing: Packing::Groups,
         hot: false,
+        eager: false,
     };
     Some((Shape::Decode(shape), words))
 }

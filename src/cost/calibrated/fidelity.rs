@@ -10,7 +10,7 @@ use super::store::{Calibrations, Match, Wanted};
 use super::surface::{Estimate, Surface};
 use crate::catalog::{Catalog, Gpu};
 use crate::cost::operator::{
-    Band, Fidelity, Joint, OpCost, Operator, Origin, Prices, TransferEngine,
+    Band, Fidelity, Joint, MEASURED_UP_TO, OpCost, Operator, Origin, Prices, TransferEngine,
 };
 use crate::cost::roofline::RooflineOn;
 use crate::plan::{Engine, EngineKind};
@@ -255,7 +255,11 @@ fn cost(own: &Chosen, estimate: &Estimate, kernels: u32) -> OpCost {
         launch: estimate.parts.launch,
         seconds: estimate.parts.seconds,
         kernels,
-        origin: match (own.near, estimate.beyond > 1.05, estimate.measured) {
+        origin: match (
+            own.near,
+            estimate.beyond > MEASURED_UP_TO,
+            estimate.measured,
+        ) {
             (_, _, true) => Origin::Measured,
             (Match::Relative, _, _) => Origin::Relative,
             (_, true, _) => Origin::Extrapolated,
@@ -265,5 +269,6 @@ fn cost(own: &Chosen, estimate: &Estimate, kernels: u32) -> OpCost {
             below: (own.band.below + unknown).min(0.9),
             above: own.band.above + unknown,
         },
+        beyond: estimate.beyond,
     }
 }

@@ -209,7 +209,7 @@ impl Kernel for Gemm {
         "copies in L2",
     ];
     const SIZES: usize = 3;
-    const ANSWERS: usize = 1100;
+    const ANSWERS: usize = 1500;
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
         let &[

@@ -245,7 +245,8 @@ impl Kernel for Moe {
         "hidden mod 256",
     ];
     const SIZES: usize = 5;
-    const ANSWERS: usize = 640;
+    const ANSWERS: usize = 1000;
+    const ROWS_PER_ANSWER: usize = 4;
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
         let &[

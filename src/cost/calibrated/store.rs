@@ -620,11 +620,17 @@ impl Calibrations {
         wanted: &Wanted<'_>,
         may: impl Fn(&Surface) -> bool,
     ) -> Option<(&Arc<Surface>, Match)> {
-        // Near first: engine, version, kernel; then the table with most rows.
+        // Near first: engine, version, kernel; then the table with most rows. Versions of another
+        // engine are not on the same scale.
         let nearness = |own: &Surface| {
+            let same = own.id.engine == wanted.engine;
             (
-                own.id.engine == wanted.engine,
-                Reverse(version_distance(&own.id.version, wanted.version)),
+                same,
+                Reverse(if same {
+                    version_distance(&own.id.version, wanted.version)
+                } else {
+                    0
+                }),
                 own.id.kernel == wanted.kernel,
                 own.held_out.rows,
             )

@@ -120,14 +120,12 @@ impl Drafter {
         };
         let deeper = lanes.iter().map(|lane| deeper(lane, width));
         let each = self.tower.pass(ranks, deeper, rest);
-        let launches = match rest.issued {
-            Issued::Whole if inside => 0,
-            Issued::Whole => 1,
-            _ => each.launches.saturating_mul(self.steps - 1),
-        };
-        let before = price.launches;
-        price.add_times(&each, self.steps - 1);
-        price.launches = before.saturating_add(launches);
+        let mut rest = each.times(self.steps - 1);
+        if rest.issued == Issued::Whole {
+            // All of them are one graph.
+            rest.launches = u32::from(!inside);
+        }
+        price.add_all(&rest);
         price
     }
 }

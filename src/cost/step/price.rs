@@ -88,15 +88,7 @@ impl StepPrice {
 
     /// Adds the device's time and the launches of another part of the step.
     pub(super) fn add_all(&mut self, other: &Self) {
-        self.add_times(other, 1);
-    }
-
-    /// Adds them so many times.
-    pub(super) fn add_times(&mut self, other: &Self, times: u32) {
-        let add = |sum: &mut Picos, own: Picos| {
-            *sum = sum.saturating_add(own.saturating_mul(u64::from(times)));
-        };
-        add(&mut self.total, other.total);
+        self.total = self.total.saturating_add(other.total);
         let mine = self
             .by_class
             .iter_mut()
@@ -108,11 +100,22 @@ impl StepPrice {
             .chain(&other.by_origin)
             .chain(&other.off);
         for (mine, theirs) in mine.zip(theirs) {
-            add(mine, *theirs);
+            *mine = mine.saturating_add(*theirs);
         }
-        self.launches = self
-            .launches
-            .saturating_add(other.launches.saturating_mul(times));
+        self.launches = self.launches.saturating_add(other.launches);
+    }
+
+    /// The device's time and the launches of so many such parts.
+    pub(super) fn times(&self, count: u32) -> Self {
+        let many = |own: Picos| own.saturating_mul(u64::from(count));
+        Self {
+            total: many(self.total),
+            by_class: self.by_class.map(many),
+            by_origin: self.by_origin.map(many),
+            off: self.off.map(many),
+            launches: self.launches.saturating_mul(count),
+            ..*self
+        }
     }
 }
 

@@ -317,10 +317,11 @@ fn a_draft_pass_costs_alike_at_every_depth() {
     assert_eq!(three.launches - two.launches, two.launches - one.launches);
     // A layer (13), embedding, two norms and a product, norm and head, sampler.
     assert_eq!(two.launches - one.launches, 13 + 1 + 3 + 2 + 4);
-    // A pass reads a layer and the head: 0.385 and 1.245 GB of BF16, 2 × 4096 × 4096 of the fusion.
+    // A pass reads a layer and the head, 0.385 and 1.245 GB of BF16, 2 × 4096 × 4096 of the fusion,
+    // and 80,000 tokens' keys and values of one layer, 4,096 B each.
     let pass = (two.total - one.total) as f64 * 1e-12;
-    let floor = (0.385e9 + 1.245e9 + 0.067e9) / 4.8e12;
-    assert!((1.0..1.5).contains(&(pass / floor)), "{pass} {floor}");
+    let floor = (0.385e9 + 1.245e9 + 0.067e9 + 0.328e9) / 4.8e12;
+    assert!((1.0..1.4).contains(&(pass / floor)), "{pass} {floor}");
     // The smaller model passes over all its layers.
     let model = Draft::Model {
         model: ModelId::new("qwen3-0.6b").unwrap(),

@@ -246,4 +246,21 @@ mod tests {
         assert_eq!(of(EngineKind::Vllm).whole(65, 4), None);
         assert_eq!(of(EngineKind::Vllm).pieces(1), None);
     }
+
+    #[test]
+    fn accepted_tokens_add_up_by_depth() {
+        let of = |steps, acceptance: &[f64]| {
+            let own = Speculation {
+                draft: Draft::Ngram,
+                steps,
+                verified: steps,
+                acceptance: acceptance.to_vec(),
+            };
+            own.tokens_per_step()
+        };
+        // DeepSeek-V3's one token at 0.85; 1 + 0.8 + 0.8 × 0.5 + 0.8 × 0.5 × 0.5.
+        assert!((of(1, &[0.85]) - 1.85).abs() < 1e-12);
+        assert!((of(3, &[0.8, 0.5]) - 2.4).abs() < 1e-12);
+        assert!((of(2, &[]) - 1.0).abs() < 1e-12);
+    }
 }

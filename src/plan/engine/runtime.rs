@@ -304,6 +304,22 @@ pub struct Speculation {
 const ACCEPTANCE: [f64; 2] = [0.85, 0.6];
 
 impl Speculation {
+    /// Tokens a sequence gets from a step on average: the sure one, and of those drafted each that is
+    /// accepted after all before it.
+    #[must_use]
+    pub fn tokens_per_step(&self) -> f64 {
+        let mut chance = 1.0;
+        let mut likely = 0.0;
+        let mut tokens = 1.0;
+        for depth in 0..self.steps as usize {
+            // The last one given holds for all deeper.
+            likely = self.acceptance.get(depth).copied().unwrap_or(likely);
+            chance *= likely;
+            tokens += chance;
+        }
+        tokens
+    }
+
     /// Speculation to start from: one token of a model's own layer, three of others, in a chain.
     /// Acceptance depends on model and text: an assumption until it is measured.
     #[must_use]

@@ -122,3 +122,63 @@ fn unfit(model: &Model, draft: &Model, pool: &Pool, layout: Layout) -> Option<St
         )
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::ModelId;
+    use crate::model::Models;
+    use crate::plan::{Severity, Speculation};
+    use crate::project::example;
+
+    fn causes(target: &str, own: Speculation, tp: u32) -> Vec<String> {
+        let models = Models::embedded().unwrap();
+        let find = |id: &ModelId| models.get(id);
+        let mut pool = example("pdd-vs-colocated").unwrap().designs[1].pools[0].clone();
+        pool.layout = Layout {
+            tp,
+            ..Layout::SINGLE
+        };
+        let draft = match &own.draft {
+            Draft::Model { model } => find(model),
+            _ => None,
+        };
+        pool.engine.speculation = Some(own);
+        let target = find(&ModelId::new(target).unwrap()).unwrap();
+        let mut findings = Vec::new();
+        drafts(target, &pool, draft, pool.layout, &mut findings);
+        assert!(findings.iter().all(|f| f.severity == Severity::Error));
+        findings.into_iter().map(|f| f.cause).collect()
+    }
+
+    fn model(id: &str) -> Speculation {
+        Speculation::start(Draft::Model {
+            model: ModelId::new(id).unwrap(),
+        })
+    }
+
+    #[test]
+    fn who_can_draft_for_whom() {
+        assert!(causes("qwen3-8b", model("qwen3-0.6b"), 8).is_empty());
+        let refused = |target, own, tp, part: &str| {
+            let causes = causes(target, own, tp);
+            assert!(causes.len() == 1 && causes[0].contains(part), "{causes:?}");
+        };
+        refused("llama-3.1-8b", model("qwen3-0.6b"), 1, "vocabularies");
+        refused("qwen3-8b", model("no-such-model"), 1, "not in the library");
+        // 16 query heads of the small one.
+        refused("qwen3-32b", model("qwen3-0.6b"), 32, "don't divide");
+        let ngram = Speculation::start(Draft::Ngram);
+        assert!(causes("qwen3-8b", ngram.clone(), 1).is_empty());
+        let of = |steps, verified| Speculation {
+            steps,
+            verified,
+            ..ngram.clone()
+        };
+        refused("qwen3-8b", of(0, 0), 1, "is 0: it must be from 1");
+        refused("qwen3-8b", of(4, 3), 1, "is 3: it must be from 4");
+        refused("qwen3-8b", of(4, u32::MAX), 1, "it must be from 4");
+        let layers = Speculation::start(Draft::Mtp { layers: 0 });
+        refused("qwen3-8b", layers, 1, "0 layers");
+    }
+}

@@ -364,3 +364,60 @@ proptest! {
         prop_assert!(each >= sizer.least_weights(Precision::BF16, ranks));
     }
 }
+
+#[test]
+fn graphs_take_what_is_captured() {
+    let (model, h100) = (preset("llama-3.1-8b"), gpu("h100-sxm"));
+    let sizer = Sizer::new(&model, &h100, None);
+    let of = |kind, mode, max_size| {
+        let engine = Engine {
+            graphs: crate::plan::Graphs { mode, max_size },
+            ..Engine::defaults(kind, &h100, tp(1))
+        };
+        sizer.budget(&engine, Precision::BF16, tp(1))
+    };
+    use crate::plan::GraphMode as Mode;
+    for kind in EngineKind::ALL {
+        assert_eq!(term(&of(kind, Mode::None, 512), "CUDA graphs"), 0.0);
+        let [small, large] = [64, 256].map(|size| of(kind, Mode::FullDecode, size));
+        assert!(term(&small, "CUDA graphs") < term(&large, "CUDA graphs"));
+        // They come out of what KV is not cut from.
+        assert_eq!(small.kv, large.kv);
+    }
+    // 51 sizes up to 512, 32 layers, 0.25 MiB each; twice with whole steps.
+    let vllm = |mode| term(&of(EngineKind::Vllm, mode, 512), "CUDA graphs");
+    assert!((vllm(Mode::Piecewise) - 51.0 * 32.0 / 4096.0).abs() < 1e-9);
+    assert!((vllm(Mode::FullAndPiecewise) - 2.0 * vllm(Mode::Piecewise)).abs() < 1e-9);
+}
+
+#[test]
+fn a_drafter_takes_its_weights_and_its_cache() {
+    let (model, h100) = (preset("qwen3-8b"), gpu("h100-sxm"));
+    let small = preset("qwen3-0.6b");
+    let of = |draft: Option<crate::plan::Draft>, beside: Option<&Model>| {
+        let engine = Engine {
+            speculation: draft.map(crate::plan::Speculation::start),
+            graphs: crate::plan::Graphs::default(),
+            ..Engine::vllm(true)
+        };
+        Sizer::new(&model, &h100, beside).budget(&engine, Precision::BF16, tp(1))
+    };
+    let alone = of(None, None);
+    let looked_up = of(Some(crate::plan::Draft::Ngram), None);
+    assert_eq!(
+        (looked_up.kv, looked_up.block_bytes),
+        (alone.kv, alone.block_bytes)
+    );
+    let id = ModelId::new("qwen3-0.6b").unwrap();
+    let beside = of(Some(crate::plan::Draft::Model { model: id }), Some(&small));
+    // 0.6 billion parameters in BF16, and 28 layers of 8 heads of 128, keys and values.
+    let more = term(&beside, "Weights") - term(&alone, "Weights");
+    assert!((1.0..1.4).contains(&more), "{more}");
+    let block = beside.block_bytes.get() - alone.block_bytes.get();
+    assert_eq!(block, 16 * 28 * 2 * 8 * 128 * 2);
+    // One layer more of 36, and 2 × 4096 × 4096 that bring its inputs together.
+    let own = of(Some(crate::plan::Draft::Mtp { layers: 1 }), None);
+    assert_eq!(own.block_bytes.get() * 36, alone.block_bytes.get() * 37);
+    let more = term(&own, "Weights") - term(&alone, "Weights");
+    assert!((0.40..0.45).contains(&more), "{more}");
+}

@@ -12,7 +12,7 @@ fn summary(ttft_ms: f64, saturated: bool) -> Arc<Summary> {
         p99: ms * 1.5e-3,
     };
     Arc::new(Summary {
-        hidden: None,
+        reuse: None,
         requests: Counts {
             arrived: 100,
             completed: 100,
@@ -23,6 +23,7 @@ fn summary(ttft_ms: f64, saturated: bool) -> Arc<Summary> {
         tpot_s: Stats::default(),
         itl_s: stats(10.0),
         e2e_s: stats(1000.0),
+        hidden: None,
         requests_per_s: 4.0,
         output_tokens_per_s: 800.0,
         output_tokens_per_s_per_gpu: 100.0,

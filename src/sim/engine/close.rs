@@ -4,7 +4,7 @@ use super::{Engine, Scenario, SimError};
 use crate::cluster::ChannelId;
 use crate::cost::{Class, Origin};
 use crate::sim::breakdown::breakdown;
-use crate::sim::summary::{Provenance, Summary};
+use crate::sim::summary::{Provenance, Reuse, Summary};
 use crate::sim::verdict::{Facts, verdict};
 
 impl Engine<'_> {
@@ -163,6 +163,7 @@ impl Engine<'_> {
             kv_peak,
             breakdown: pools,
             limits,
+            reuse: self.reuse(),
             provenance: Provenance {
                 fidelity: scenario.fidelity.name(),
                 engines,
@@ -173,5 +174,32 @@ impl Engine<'_> {
             },
             work,
         }
+    }
+
+    /// What the lanes' prefix caches saved, in all.
+    fn reuse(&self) -> Option<Reuse> {
+        let lanes = self.replicas.iter().flat_map(|own| &own.lanes);
+        let caches: Vec<_> = lanes
+            .filter_map(|own| own.memory().cache.as_ref())
+            .collect();
+        if caches.is_empty() {
+            return None;
+        }
+        let mut sum = Reuse::default();
+        for cache in caches {
+            let counts = cache.counts();
+            sum.prompt_tokens += counts.queries;
+            sum.hit_tokens += counts.hits;
+            sum.loaded_tokens += counts.below;
+            sum.evicted_bytes += counts.evicted;
+            for (index, (read, written)) in cache.traffic().enumerate() {
+                if sum.tier_bytes.len() <= index {
+                    sum.tier_bytes.push((0, 0));
+                }
+                sum.tier_bytes[index].0 += read;
+                sum.tier_bytes[index].1 += written;
+            }
+        }
+        Some(sum)
     }
 }

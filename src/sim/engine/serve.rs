@@ -72,11 +72,23 @@ impl Engine<'_> {
         self.last_entry = chosen;
         self.tokens_asked += u64::from(request.output);
         home.outstanding += 1;
-        home.enqueue(&mut self.requests, id, self.now);
         self.requests[id].home = (replica, lane);
         self.recorder.arrived(self.now, id, &self.requests[id]);
-        self.launch(replica);
+        let at = self.replicas[replica as usize].front.pass(self.now, 1);
+        if at > self.now {
+            self.queue.push(at, Event::Queued { slot: id.0 });
+        } else {
+            self.queued(id);
+        }
         true
+    }
+
+    /// A request comes to its scheduler's queue.
+    pub(super) fn queued(&mut self, id: ReqId) {
+        let (replica, lane) = self.requests[id].home;
+        let home = &mut self.replicas[replica as usize].lanes[lane as usize];
+        home.enqueue(&mut self.requests, id, self.now);
+        self.launch(replica);
     }
 
     /// Starts as many steps of a replica as it has room for.
@@ -134,6 +146,9 @@ impl Engine<'_> {
                 keeps,
                 &mut ended,
             );
+            let tokens = ended.tokens();
+            self.told = state.back.pass(self.now, tokens);
+            state.lanes[lane].told(cohort, self.now, self.told);
             self.deliver(&ended);
             self.recorder.produced(self.now, replica, &ended);
             let place = (replica, u32::try_from(lane).unwrap_or(0));
@@ -155,11 +170,11 @@ impl Engine<'_> {
     /// Tokens of a step reach their clients.
     fn deliver(&mut self, ended: &Ended) {
         self.metrics
-            .tokens(ended.steady, self.now - ended.since.min(self.now));
+            .tokens(ended.steady, self.told - ended.since.min(self.told));
         for (id, tokens) in &ended.apart {
             let request = &mut self.requests[*id];
-            let gap = self.now - request.last_token;
-            request.last_token = self.now;
+            let gap = self.told.saturating_sub(request.last_token);
+            request.last_token = self.told;
             self.metrics.tokens(1, gap);
             // Those accepted with it come at once.
             self.metrics.tokens(tokens - 1, 0);
@@ -168,13 +183,13 @@ impl Engine<'_> {
 
     /// A prompt has been computed and has yielded a token.
     fn prefilled(&mut self, id: ReqId, place: (u32, u32), after: &After) {
-        let now = self.now;
+        let (now, told) = (self.now, self.told);
         let request = &mut self.requests[id];
         let done = request.produced == request.output;
         if request.produced > 1 {
             // It was preempted and computed again: this is a later token.
-            let gap = now - request.last_token;
-            request.last_token = now;
+            let gap = told.saturating_sub(request.last_token);
+            request.last_token = told;
             self.metrics.tokens(1, gap);
             if done {
                 self.complete(id, place);
@@ -207,8 +222,8 @@ impl Engine<'_> {
     fn first_token(&mut self, id: ReqId) {
         let hidden = self.is_hidden(id);
         let request = &mut self.requests[id];
-        request.first_token = Some(self.now);
-        request.last_token = self.now;
+        request.first_token = Some(self.told);
+        request.last_token = self.told;
         self.metrics.first_token(hidden);
         self.recorder.first_token(self.now, id);
     }
@@ -372,6 +387,8 @@ impl Engine<'_> {
             return;
         };
         if transfer.first_token == FirstToken::DecodeAdmission {
+            let (replica, _) = self.requests[id].home;
+            self.told = self.replicas[replica as usize].back.pass(self.now, 1);
             self.first_token(id);
         }
         let (source, lane) = transfer.from;

@@ -79,7 +79,7 @@ impl Engine<'_> {
         if request.turn.is_some_and(|turn| turn.hidden) {
             self.metrics.hidden_round(request.output);
         } else {
-            let first = request.first_token.unwrap_or(self.now);
+            let first = request.first_token.unwrap_or(self.told);
             let sent = if before.rounds == 0 {
                 request.arrival
             } else {
@@ -90,7 +90,7 @@ impl Engine<'_> {
             self.metrics.records.push(Record {
                 arrival: sent,
                 ttft: first - sent,
-                e2e: self.now - sent,
+                e2e: self.told.max(first) - sent,
                 hidden: request.arrival - sent,
                 input: u32::try_from(prompts).unwrap_or(u32::MAX),
                 output: request.output,
@@ -99,15 +99,19 @@ impl Engine<'_> {
         let mut text = std::mem::take(&mut self.text);
         let next = request
             .turn
-            .and_then(|turn| self.source.follow(turn, self.now, &mut text));
+            .and_then(|turn| self.source.follow(turn, self.told, &mut text));
         if let Some(drawn) = next {
-            let at = drawn.arrival_ns.unwrap_or(self.now).max(self.now);
+            let at = drawn.arrival_ns.unwrap_or(self.told).max(self.told);
             let id = self.requests.add(at, &drawn, &mut text);
             self.queue.push(at, Event::Turn { slot: id.0 });
         }
         self.text = text;
         if next.is_none() && self.closed {
-            self.send_next();
+            if self.told > self.now {
+                self.queue.push(self.told, Event::Told);
+            } else {
+                self.send_next();
+            }
         }
     }
 

@@ -62,12 +62,14 @@ impl Batch {
     }
 
     /// Takes a prompt out again. Returns the tokens it had.
-    pub(super) fn remove(&mut self, id: ReqId) -> u32 {
+    pub(super) fn remove(&mut self, requests: &Arena, id: ReqId) -> u32 {
         let Some(place) = self.prefills.iter().position(|own| *own == id) else {
             return 0;
         };
         self.prefills.remove(place);
-        self.chunks.remove(place).tokens
+        let chunk = self.chunks.remove(place);
+        self.ends -= u32::from(chunk.context + chunk.tokens == requests[id].base);
+        chunk.tokens
     }
 
     pub(super) fn push(&mut self, requests: &Arena, id: ReqId, tokens: u32) {

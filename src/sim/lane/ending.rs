@@ -22,6 +22,12 @@ pub(in crate::sim) struct Ended {
 }
 
 impl Ended {
+    /// Tokens it brought.
+    pub(in crate::sim) fn tokens(&self) -> u64 {
+        let apart: u32 = self.apart.iter().map(|(_, tokens)| tokens).sum();
+        u64::from(self.steady + apart) + self.prefilled.len() as u64
+    }
+
     pub(super) fn clear(&mut self) {
         self.steady = 0;
         self.apart.clear();
@@ -66,6 +72,14 @@ impl Lane {
             if requests[*id].computed >= requests[*id].base {
                 ended.prefilled.push(*id);
             }
+        }
+    }
+
+    /// Tokens of a step that has just ended reach their clients then.
+    pub(in crate::sim) fn told(&mut self, index: usize, now: Nanos, at: Nanos) {
+        let cohort = &mut self.cohorts[index];
+        if cohort.last_end == now {
+            cohort.last_end = at;
         }
     }
 

@@ -65,16 +65,18 @@ fn requests(folder: &std::path::Path, case: &str) -> Vec<Golden> {
 
 fn replay(design: &Design, golden: &[Golden]) -> Scenario {
     let first = golden[0].arrival;
-    let mut trace = Trace::default();
-    trace.requests = golden
-        .iter()
-        .map(|row| TraceRequest {
-            priority: 0,
-            arrival_s: row.arrival - first,
-            input: row.input,
-            output: row.output,
-        })
-        .collect();
+    let trace = Trace {
+        requests: golden
+            .iter()
+            .map(|row| TraceRequest {
+                arrival_s: row.arrival - first,
+                input: row.input,
+                output: row.output,
+            })
+            .collect(),
+        name: "golden".to_owned(),
+        ..Trace::default()
+    };
     let workload = Workload {
         arrivals: Arrivals::Trace,
         requests: 0,

@@ -73,15 +73,12 @@ fn four_servers_with_exponential_services_wait_as_erlang_says() {
         .map(|_| {
             at -= chance().ln() / rate;
             TraceRequest {
-                priority: 0,
                 arrival_s: at,
                 input: 1,
                 output: (-chance().ln() * mean_steps).ceil() as u64,
             }
         })
         .collect();
-    let mut trace = Trace::default();
-    trace.requests = requests;
     let mut design = single(1, None);
     design.pools[0].engine.max_num_seqs = servers;
     design.pools[0].engine.scheduling.scheduler = Scheduler::Orca;
@@ -92,7 +89,11 @@ fn four_servers_with_exponential_services_wait_as_erlang_says() {
             requests: 0,
             ..Workload::fixed(1, 1, 1)
         },
-        trace: Some(Arc::new(trace)),
+        trace: Some(Arc::new(Trace {
+            requests,
+            name: "Poisson".to_owned(),
+            ..Trace::default()
+        })),
         load: Load::TraceSpeed(1.0),
         fidelity: Arc::new(Roofline),
     };

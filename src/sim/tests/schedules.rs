@@ -16,14 +16,16 @@ fn scenario(design: &Design, asked: &[Asked]) -> Scenario {
     let requests = asked
         .iter()
         .map(|(ms, input, output)| TraceRequest {
-            priority: 0,
             arrival_s: ms * 1e-3,
             input: *input,
             output: *output,
         })
         .collect();
-    let mut trace = Trace::default();
-    trace.requests = requests;
+    let trace = Trace {
+        requests,
+        name: "by hand".to_owned(),
+        ..Trace::default()
+    };
     Scenario {
         plan: plan_of(design, &Workload::fixed(2, 2, 1)),
         workload: Workload {
@@ -287,4 +289,60 @@ fn a_pipeline_runs_as_many_batches_as_it_has_stages() {
     // A stage takes 10 ms: B enters the first when A leaves it.
     let expected = ["0 A8", "10 B8", "20 A1", "30 B1"];
     assert_eq!(schedule(&design, &[(0.0, 8, 2), (1.0, 8, 2)]), expected);
+}
+
+#[test]
+fn what_is_cached_is_not_computed_again() {
+    let design = |reuse| {
+        small(move |engine| {
+            engine.caching.prefix = reuse;
+            engine.max_num_batched_tokens = 40;
+        })
+    };
+    // Two rounds of 10 new tokens and 5 answered ones: prompts of 10, 25, 40 (cases.md T27). Of the
+    // second, 14 tokens are in the cache (the answer's last one was never computed), which is three
+    // blocks of four; of the third 29, seven blocks.
+    let mut scenario = scenario(&design(true), &[]);
+    scenario.trace = None;
+    scenario.load = Load::Concurrency(1);
+    scenario.workload = Workload {
+        arrivals: Arrivals::Closed,
+        sessions: Some(crate::workload::Sessions {
+            turns: crate::workload::Count::Fixed(3),
+            ..crate::workload::Sessions::SINGLE
+        }),
+        ..Workload::fixed(10, 5, 3)
+    };
+    let prompts = |watched: &Watched| -> Vec<u32> {
+        let steps = watched.steps[0].iter();
+        steps.map(|(_, who)| who[0].1).filter(|n| *n > 1).collect()
+    };
+    let rule = |_: &[crate::cost::LaneShape<'_>]| 10_000_000_000;
+    let watched = watch(&scenario, rule, false);
+    assert_eq!(prompts(&watched), [10, 25 - 12, 40 - 28]);
+    let reuse = watched.summary.reuse.unwrap();
+    assert_eq!((reuse.prompt_tokens, reuse.hit_tokens), (75, 40));
+    scenario.plan = plan_of(&design(false), &Workload::fixed(2, 2, 1));
+    let watched = watch(&scenario, rule, false);
+    assert_eq!(prompts(&watched), [10, 25, 40]);
+    assert_eq!(watched.summary.reuse, None);
+}
+
+#[test]
+fn stations_take_one_thing_at_a_time() {
+    let design = small(|engine| {
+        engine.host.request = crate::units::Seconds::new(2e-3);
+        engine.host.output = crate::units::Seconds::new(1e-3);
+    });
+    // A is through the front end at 2, B at 4 and in the next step. A's first token ends at 12 and is
+    // out at 13; at 22 both A's second and B's first take a millisecond each.
+    let watched = go(&design, &[(0.0, 4, 2), (0.0, 4, 1)]);
+    assert_eq!(lines(&watched), ["2 A4", "12 A1 B4"]);
+    let mut ends: Vec<(u64, u64)> = watched
+        .records
+        .iter()
+        .map(|own| (own.ttft, own.e2e))
+        .collect();
+    ends.sort_unstable();
+    assert_eq!(ends, [(13_000_000, 24_000_000), (24_000_000, 24_000_000)]);
 }

@@ -25,7 +25,7 @@ impl Replay {
     pub(super) fn new(trace: Arc<Trace>, speed: f64, most: u64, classes: Classes) -> Self {
         let all = trace.requests.len();
         let rows = usize::try_from(most).map_or(all, |most| most.min(all));
-        let heads = trace.links.head.iter().take(rows).enumerate();
+        let heads = trace.extras.links.head.iter().take(rows).enumerate();
         let later = heads.filter(|(row, head)| **head as usize != *row).count();
         Self {
             trace,
@@ -45,9 +45,21 @@ impl Replay {
         self.starts
     }
 
+    pub(super) fn longest(&self) -> u64 {
+        let rows = self.trace.requests.iter().take(self.rows);
+        rows.map(|row| row.input + row.output).max().unwrap_or(0)
+    }
+
     /// The next row that follows no other.
     pub(super) fn begin(&mut self, text: &mut Vec<Segment>) -> Option<Drawn> {
-        let head = |row: usize| self.trace.links.head.get(row).map_or(row, |h| *h as usize);
+        let head = |row: usize| {
+            self.trace
+                .extras
+                .links
+                .head
+                .get(row)
+                .map_or(row, |h| *h as usize)
+        };
         while self.row < self.rows && head(self.row) != self.row {
             self.row += 1;
         }
@@ -67,13 +79,13 @@ impl Replay {
 
     /// The row after this one in its session.
     fn next(&self, row: usize) -> Option<usize> {
-        let next = *self.trace.links.next.get(row)? as usize;
+        let next = *self.trace.extras.links.next.get(row)? as usize;
         (next < self.rows).then_some(next)
     }
 
     fn send(&self, row: usize, earliest: u64, text: &mut Vec<Segment>) -> Option<Drawn> {
         let request = self.trace.requests.get(row)?;
-        let in_session = !self.trace.links.next.is_empty();
+        let in_session = !self.trace.extras.links.next.is_empty();
         let hashed = self.trace.text(row);
         if hashed.is_empty() && in_session {
             self.grow(row, text);
@@ -84,10 +96,9 @@ impl Replay {
             arrival_ns: Some(nanoseconds(request.arrival_s / self.speed).max(earliest)),
             input: request.input,
             output: request.output,
-            priority: if self.trace.prioritised {
-                request.priority
-            } else {
-                self.classes.of(row as u64)
+            priority: match self.trace.extras.priorities.get(row) {
+                Some(priority) => *priority,
+                None => self.classes.of(row as u64),
             },
             answer: ANSWER | row as u64,
             turn: in_session.then(|| Turn {
@@ -100,7 +111,13 @@ impl Replay {
     /// The text of a row as far as its session says it.
     fn grow(&self, row: usize, text: &mut Vec<Segment>) {
         let short = |tokens: u64| u32::try_from(tokens).unwrap_or(u32::MAX);
-        let mut at = self.trace.links.head.get(row).map_or(row, |h| *h as usize);
+        let mut at = self
+            .trace
+            .extras
+            .links
+            .head
+            .get(row)
+            .map_or(row, |h| *h as usize);
         let mut tokens = 0;
         while let Some(request) = self.trace.requests.get(at) {
             if tokens > request.input {
@@ -127,3 +144,6 @@ impl Replay {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

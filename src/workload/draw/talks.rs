@@ -43,6 +43,7 @@ pub(super) struct Talks {
     classes: Classes,
     slots: Vec<Talk>,
     free: Vec<u32>,
+    longest: u64,
     starts: u64,
     /// Turns that conversations still to begin may have.
     left: u64,
@@ -61,6 +62,7 @@ impl Talks {
             classes,
             slots: Vec::new(),
             free: Vec::new(),
+            longest: workload.longest_context(),
             starts: 0,
             left: requests,
         };
@@ -80,6 +82,11 @@ impl Talks {
 
     pub(super) const fn starts(&self) -> u64 {
         self.starts
+    }
+
+    /// Longest prompt and answer together.
+    pub(super) const fn longest(&self) -> u64 {
+        self.longest
     }
 
     /// Turns of a conversation; the last one's are cut to fit.
@@ -231,3 +238,6 @@ impl Talk {
         self.tokens += tokens;
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -177,7 +177,6 @@ fn a_trace_is_replayed_as_recorded_or_faster() {
         arrival_s,
         input,
         output: 3,
-        priority: 0,
     };
     let trace = Arc::new(Trace {
         requests: vec![row(0.0, 5), row(0.052, 6), row(4.0, 7)],

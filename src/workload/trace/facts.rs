@@ -2,7 +2,9 @@
 //! of its prompts a cache without end would have seen before.
 
 use super::Trace;
+use crate::units::Seconds;
 use std::collections::HashSet;
+use std::fmt;
 
 /// Seconds over which the fastest and the slowest pace are told.
 const PACE_S: f64 = 60.0;
@@ -20,6 +22,27 @@ pub struct TraceFacts {
     pub pace: Option<(f64, f64)>,
     /// Share of prompt blocks an earlier prompt has begun with, 0 to 1; none without hashes.
     pub seen_before: Option<f64>,
+}
+
+impl fmt::Display for TraceFacts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} requests", self.requests)?;
+        match self.rate {
+            Some(rate) => write!(f, " in {}, {rate:.3} a second", Seconds::new(self.span_s))?,
+            None => f.write_str(", all at the same time")?,
+        }
+        if let Some((slowest, fastest)) = self.pace {
+            write!(f, " (slowest minute {slowest:.3}, fastest {fastest:.3})")?;
+        }
+        if let Some(share) = self.seen_before {
+            write!(
+                f,
+                "; {:.1} % of the prompt blocks were met before",
+                share * 100.0
+            )?;
+        }
+        Ok(())
+    }
 }
 
 impl Trace {
@@ -77,7 +100,7 @@ impl Trace {
     fn seen_before(&self) -> Option<f64> {
         let mut seen = HashSet::new();
         let (mut hits, mut all) = (0_u64, 0_u64);
-        for row in 0..self.spots.len() {
+        for row in 0..self.extras.spots.len() {
             let mut same = true;
             for segment in self.text(row) {
                 all += 1;

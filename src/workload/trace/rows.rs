@@ -1,7 +1,7 @@
 //! Rows as they are read, and how they become a [`Trace`]: sorted, ties spread, time from 0, who
 //! follows whom.
 
-use super::{Links, Spot, Ties, Trace, TraceError, TraceOptions, TraceRequest, Window};
+use super::{Extras, Links, Spot, Ties, Trace, TraceError, TraceOptions, TraceRequest, Window};
 use crate::workload::draw::{Segment, own_text};
 use crate::workload::rng::{Stream, uniform};
 use crate::workload::sessions::MAX_TURNS;
@@ -250,20 +250,20 @@ impl<'a> Rows<'a> {
             });
         }
         let links = self.links()?;
-        let has_text = !self.texts.is_empty();
-        Ok(Trace {
+        let mut trace = Trace {
             requests: self.rows.iter().map(request).collect(),
             name: self.file.to_owned(),
             warnings,
-            prioritised: self.prioritised,
-            spots: if has_text {
-                self.rows.iter().map(|row| row.text).collect()
-            } else {
-                Vec::new()
+            extras: Extras {
+                priorities: column(self.prioritised, &self.rows, |row| row.priority),
+                spots: column(!self.texts.is_empty(), &self.rows, |row| row.text),
+                texts: self.texts,
+                links,
+                about: String::new(),
             },
-            texts: self.texts,
-            links,
-        })
+        };
+        trace.extras.about = trace.facts().to_string();
+        Ok(trace)
     }
 
     /// Leaves only the rows inside a window, and counts time from its start.
@@ -397,6 +397,11 @@ fn request(row: &Row) -> TraceRequest {
         arrival_s,
         input: row.input,
         output: row.output,
-        priority: row.priority,
     }
+}
+
+/// A value of every row, if any has it.
+fn column<T>(any: bool, rows: &[Row], of: fn(&Row) -> T) -> Vec<T> {
+    let rows = if any { rows } else { &[] };
+    rows.iter().map(of).collect()
 }

@@ -1,6 +1,9 @@
 //! What traces are in the world, and what must not pass for one.
 
 use super::*;
+
+mod lines;
+
 use proptest::prelude::*;
 use std::path::PathBuf;
 
@@ -108,7 +111,6 @@ fn server_tokens_at_the_time_of_sending() {
             arrival_s: 2.0,
             input: 118,
             output: 5,
-            priority: 0,
         }
     );
     let map = ColumnMap {

@@ -79,6 +79,7 @@ pub(super) fn attention(line: &Line<'_>) -> Result<Entry, String> {
         kv_bytes: cache(line)?,
         packing: Packing::Groups,
         hot: true,
+        eager: false,
     };
     entry(
         line,

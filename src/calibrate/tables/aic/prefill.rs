@@ -25,13 +25,16 @@ fn fp8(line: &Line<'_>, column: &str) -> Result<bool, String> {
     }
 }
 
-pub(super) fn projections(line: &Line<'_>) -> Result<GemmFormat, String> {
-    // Some versions' tables do not have the column: weights are then of the block's own format.
-    let word = match line.text("gemm_type") {
+/// Some versions' tables do not have the column: weights are then of the block's own format.
+fn projections_word<'a>(line: &'a Line<'_>) -> &'a str {
+    match line.text("gemm_type") {
         "" => line.text("mla_dtype"),
         word => word,
-    };
-    match word {
+    }
+}
+
+pub(super) fn projections(line: &Line<'_>) -> Result<GemmFormat, String> {
+    match projections_word(line) {
         "bfloat16" => Ok(GemmFormat::Bf16),
         "fp8" => Ok(GemmFormat::Fp8),
         "fp8_block" => Ok(GemmFormat::Fp8Block),
@@ -73,6 +76,7 @@ pub(super) fn attention(line: &Line<'_>) -> Result<Entry, String> {
             fp8: fp8(line, "attn_dtype")?,
             fp8_cache: fp8(line, "kv_cache_dtype")?,
         },
+        eager: false,
     };
     if shape.kv_heads > shape.heads {
         return Err("more num_key_value_heads than num_heads".to_owned());
@@ -114,14 +118,9 @@ fn block(line: &Line<'_>, fp8_core: bool) -> Result<(MlaModule, String), String>
         core: core(line, MlaWidths::DEEPSEEK_V3, fp8_core)?,
         projections: projections(line)?,
     };
-    Ok((
-        block,
-        format!(
-            "{} gemm {}",
-            precision(line, "mla_dtype"),
-            line.text("gemm_type")
-        ),
-    ))
+    let word = projections_word(line);
+    let precision = format!("{} gemm {word}", precision(line, "mla_dtype"));
+    Ok((block, precision))
 }
 
 pub(super) fn mla_module(line: &Line<'_>) -> Result<Entry, String> {

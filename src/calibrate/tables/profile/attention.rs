@@ -1,7 +1,7 @@
 //! Attention of one kind of batch: prefill of one chunk, or decode of equal contexts. Mixed and
 //! ragged batches are refused: the profile gives one time for all of them.
 
-use super::{Timed, seconds};
+use super::{Timed, eager, seconds};
 use crate::calibrate::tables::csv::Line;
 use crate::cost::calibrated::{AttentionFormat, ContextAttention, Decode, Packing, Shape};
 
@@ -45,6 +45,7 @@ pub(super) fn read(line: &Line<'_>, out: &mut Vec<Timed>) -> Result<(), String> 
                     fp8: false,
                     fp8_cache: false,
                 },
+                eager: eager(line),
             });
             out.push(Timed {
                 shape,
@@ -67,6 +68,7 @@ pub(super) fn read(line: &Line<'_>, out: &mut Vec<Timed>) -> Result<(), String> 
             kv_bytes: 2.0,
             packing: Packing::Groups,
             hot: true,
+            eager: eager(line),
         });
         out.push(Timed {
             shape,

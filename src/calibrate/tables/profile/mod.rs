@@ -20,7 +20,8 @@ use super::csv::{Line, header, lines};
 use super::walk::words;
 use super::{Found, Row, TablesError};
 use crate::catalog::{Catalog, GpuId};
-use crate::cost::calibrated::{Attributes, Shape, TableId};
+use crate::cost::calibrated::{Attributes, Hardware, Shape, TableId};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// One operator of a row.
@@ -80,6 +81,32 @@ fn eager(line: &Line<'_>) -> bool {
     line.text("measurement_type") != "KERNEL_ONLY"
 }
 
+/// Who timed a row. Frontier's profiler says how it did; older ones, Vidur's too, do not, and have
+/// floors of their own: a table is of one of them.
+fn profiler(line: &Line<'_>) -> &'static str {
+    match line.text("measurement_type") {
+        "KERNEL_ONLY" => "profile, kernels",
+        "CUDA_EVENT" => "profile, events",
+        _ => "profile",
+    }
+}
+
+/// Seconds that no kernel can be faster than: attention's products at peak, its keys beyond what L2
+/// holds at full bandwidth. Some profiles have rows of kernels that never ran.
+fn least_seconds(shape: &Shape, hardware: &Hardware) -> f64 {
+    match shape {
+        Shape::ContextAttention(own) => {
+            let seen = own.prior + 0.5 * own.tokens;
+            4.0 * own.batch * own.tokens * seen * own.heads * own.head_dim / hardware.bf16
+        }
+        Shape::Decode(own) => {
+            let bytes = own.entries * own.kv_heads * (own.qk_dim + own.v_dim) * own.kv_bytes;
+            (bytes - hardware.l2).max(0.0) / hardware.bandwidth
+        }
+        _ => 0.0,
+    }
+}
+
 /// Takes in a file, if it is a profile.
 pub(super) fn read(
     dir: &Path,
@@ -104,19 +131,23 @@ pub(super) fn read(
         found.refuse(&place, 1, "no GPU in the path".to_owned());
         return Ok(true);
     };
+    let Some(hardware) = catalog.gpu(&gpu).map(Hardware::of) else {
+        return Ok(true);
+    };
     let mut timed = Vec::new();
+    // By table: rows that no kernel can have run in, and rows in all.
+    let mut impossible: BTreeMap<TableId, (usize, usize)> = BTreeMap::new();
     lines(path, |line, number| {
         timed.clear();
         if let Err(why) = (dialect.read)(line, &mut timed) {
             found.refuse(&place, number, why);
             return;
         }
-        let eager = eager(line);
         for own in timed.drain(..) {
             let id = TableId {
                 gpu: gpu.clone(),
                 family: own.shape.family(),
-                engine: if eager { "profile" } else { "profile, kernels" }.to_owned(),
+                engine: profiler(line).to_owned(),
                 version: String::new(),
                 precision: own.precision.to_owned(),
                 kernel: own.kernel,
@@ -125,9 +156,27 @@ pub(super) fn read(
                 shape: own.shape,
                 seconds: own.seconds,
             };
+            let counts = impossible.entry(id.clone()).or_default();
+            counts.1 += 1;
+            if own.seconds < 0.8 * least_seconds(&own.shape, &hardware) {
+                counts.0 += 1;
+                found.refuse(&place, number, "faster than the GPU's datasheet".to_owned());
+                continue;
+            }
             found.add(id.family.word(), id, Attributes::default(), row);
         }
     })?;
+    // Where most rows are impossible, the rest are of the same making.
+    for (id, (wrong, all)) in impossible {
+        if 2 * wrong > all
+            && let Some(table) = found.tables.remove(&id)
+        {
+            for _ in table.rows {
+                let why = "most rows of its table are faster than the GPU's datasheet".to_owned();
+                found.refuse(&place, 1, why);
+            }
+        }
+    }
     Ok(true)
 }
 

@@ -55,6 +55,8 @@ pub struct Decode {
     /// The keys were read just before and may lie in L2: a benchmark's loop, never serving, where
     /// the other layers' keys and weights pass between two readings.
     pub hot: bool,
+    /// It is issued outside a CUDA graph: the host's time shows where the GPU's is less.
+    pub eager: bool,
 }
 
 impl Decode {
@@ -215,6 +217,13 @@ impl Kernel for Decode {
             low: 1.0,
             high: 256.0,
         },
+        Parameter {
+            name: "host_us",
+            about: "host's time of a call outside a CUDA graph",
+            start: 60.0,
+            low: 1.0,
+            high: 1000.0,
+        },
     ];
     const FEATURES: &'static [&'static str] = &[
         "sequences",
@@ -233,6 +242,8 @@ impl Kernel for Decode {
         "packs",
     ];
     const SIZES: usize = 3;
+    const ANSWERS: usize = 900;
+    const ROWS_PER_ANSWER: usize = 4;
 
     fn run_by(self, engine: &str, kernel: &str) -> Self {
         let packing = match engine {
@@ -265,6 +276,7 @@ impl Kernel for Decode {
             head_tile,
             head_chain,
             head_splits,
+            host,
         ] = p
         else {
             return Parts::default();
@@ -319,13 +331,23 @@ impl Kernel for Decode {
             _ => alone.seconds(hardware, again),
         };
         let launch = (launch + window * self.past_window) * 1e-6;
-        Parts {
+        let parts = Parts {
             compute,
             memory,
             link: 0.0,
             launch,
             seconds: seconds + launch,
+        };
+        if self.eager {
+            parts.beside_host(host * 1e-6)
+        } else {
+            parts
         }
+    }
+
+    fn host(&self, parameters: &[f64]) -> f64 {
+        let host = parameters.last().copied().unwrap_or(0.0);
+        if self.eager { host * 1e-6 } else { 0.0 }
     }
 
     fn features(&self, hardware: &Hardware, out: &mut Features) {

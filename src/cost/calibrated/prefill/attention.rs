@@ -58,6 +58,8 @@ pub struct ContextAttention {
     pub window: f64,
     /// Number formats.
     pub format: AttentionFormat,
+    /// It is issued outside a CUDA graph: the host's time shows where the GPU's is less.
+    pub eager: bool,
 }
 
 /// Threads of a CTA that writes one token to the cache.
@@ -258,6 +260,13 @@ impl Kernel for ContextAttention {
             0.04,
             1.0,
         ),
+        parameter(
+            "host_us",
+            "host's time of a call outside a CUDA graph",
+            60.0,
+            1.0,
+            1000.0,
+        ),
     ];
     const FEATURES: &'static [&'static str] = &[
         "batch",
@@ -284,7 +293,7 @@ impl Kernel for ContextAttention {
         "kv elements",
     ];
     const SIZES: usize = 6;
-    const ANSWERS: usize = 600;
+    const ANSWERS: usize = 900;
 
     fn physics(&self, hardware: &Hardware, p: &[f64]) -> Parts {
         let &[
@@ -310,6 +319,7 @@ impl Kernel for ContextAttention {
             head,
             hot_size,
             hot_share,
+            host,
         ] = p
         else {
             return Parts::default();
@@ -356,13 +366,23 @@ impl Kernel for ContextAttention {
         let queries = self.batch * self.tokens * self.heads * self.head_dim * 4.0;
         let writing = soft_max(hit * append * written / hardware.bandwidth, tokens)
             + hit * rotate * queries / hardware.bandwidth;
-        Parts {
+        let parts = Parts {
             compute: core,
             memory: memory + writing,
             link: 0.0,
             launch,
             seconds: soft_max(core, memory) + writing + launch,
+        };
+        if self.eager {
+            parts.beside_host(host * 1e-6)
+        } else {
+            parts
         }
+    }
+
+    fn host(&self, parameters: &[f64]) -> f64 {
+        let host = parameters.last().copied().unwrap_or(0.0);
+        if self.eager { host * 1e-6 } else { 0.0 }
     }
 
     fn features(&self, hardware: &Hardware, out: &mut Features) {

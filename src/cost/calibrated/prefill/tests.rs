@@ -115,6 +115,7 @@ fn attention() -> impl Strategy<Value = ContextAttention> {
                     head_dim,
                     window: window.map_or(f64::INFINITY, f64::floor),
                     format: AttentionFormat { fp8, fp8_cache },
+                    eager: false,
                 }
             },
         )
@@ -241,6 +242,7 @@ fn long_prompts_reach_published_rates() {
             fp8: false,
             fp8_cache: false,
         },
+        eager: false,
     };
     let mut p = starts(ContextAttention::PARAMETERS);
     let peak = ContextAttention::PARAMETERS
@@ -275,6 +277,7 @@ fn windows_make_prompts_linear() {
             fp8: false,
             fp8_cache: false,
         },
+        eager: false,
     };
     let mut p = starts(ContextAttention::PARAMETERS);
     let visited = ContextAttention::PARAMETERS
@@ -306,6 +309,7 @@ fn chunks_add_up_to_the_whole() {
             fp8: false,
             fp8_cache: false,
         },
+        eager: false,
     };
     let p = starts(ContextAttention::PARAMETERS);
     let chunks: f64 = (0..8)

@@ -176,16 +176,18 @@ fn beyond_its_tables_a_product_grows_as_physics_says() {
             });
             surface.estimate(&hardware, &shape)
         };
-        let (at, beyond) = (time(edge), time(edge * 1.01));
+        // Sixteenths of the edge on both sides, alike in their powers of two: kernels go by those.
+        let (at, beyond) = (time(edge * 15.0 / 16.0), time(edge * 17.0 / 16.0));
         assert!((at.beyond - 1.0).abs() < 1e-3, "{:?}", surface.id);
-        assert!(beyond.beyond > 1.005, "{:?}", surface.id);
-        let step = beyond.parts.seconds / at.parts.seconds;
+        assert!(beyond.beyond > 1.05, "{:?}", surface.id);
+        let step = beyond.parts.seconds / at.parts.seconds / (17.0 / 15.0);
         assert!(
-            (0.97..1.08).contains(&step),
+            (0.92..1.1).contains(&step),
             "{:?}: {step} across the edge",
             surface.id
         );
-        let double = time(edge * 8.0).parts.seconds / time(edge * 4.0).parts.seconds;
+        // Where both operands spill from L2 between, twice the rows are somewhat more than that.
+        let double = time(edge * 32.0).parts.seconds / time(edge * 16.0).parts.seconds;
         assert!(
             (1.9..2.1).contains(&double),
             "{:?}: {double} for twice the rows",

@@ -28,6 +28,7 @@ fn shapes(size: f64, wide: f64, heads: f64, context: f64) -> [Shape; 4] {
                 fp8: false,
                 fp8_cache: false,
             },
+            eager: false,
         }),
         Shape::Decode(Decode {
             sequences: 16.0,
@@ -42,6 +43,7 @@ fn shapes(size: f64, wide: f64, heads: f64, context: f64) -> [Shape; 4] {
             kv_bytes: 2.0,
             packing: Packing::Groups,
             hot: false,
+            eager: false,
         }),
         Shape::Moe(Moe {
             load: Load::balanced(size, 8.0, 128.0, 128.0),

@@ -56,7 +56,7 @@ impl Lane {
         if prompts && !self.settings.scheduling.mixed_chunk {
             return Pass::Clean;
         }
-        match self.take_or_retract(requests, index) {
+        match self.take_or_retract(requests, index, batch) {
             Pass::Blocked => Pass::Blocked,
             pass => {
                 batch.set_decodes(requests, &self.cohorts[index]);
@@ -141,7 +141,7 @@ impl Lane {
         let tokens = rest.min(room.chunk);
         let upto = request.computed + tokens;
         let need = self.memory.bytes(upto) - self.memory.bytes(request.held);
-        if tokens > 0 && need > self.memory.available() && self.reclaim(requests) {
+        if tokens > 0 && need > self.memory.available() && self.reclaim(requests, None) {
             return self.continue_prompt(requests, id, batch, room);
         }
         if tokens == 0 || need > self.memory.available() {
@@ -212,7 +212,7 @@ impl Lane {
     }
 
     /// Takes the decodes' memory; where there is too little, those that have said least go.
-    fn take_or_retract(&mut self, requests: &mut Arena, index: usize) -> Pass {
+    fn take_or_retract(&mut self, requests: &mut Arena, index: usize, batch: &mut Batch) -> Pass {
         let mut retracted = false;
         loop {
             let due = self.cohorts[index].bytes_due(requests, &self.memory);
@@ -220,7 +220,7 @@ impl Lane {
                 self.memory.take(due);
                 break;
             }
-            if self.reclaim(requests) {
+            if self.reclaim(requests, None) {
                 continue;
             }
             if self.cohorts[index].decodes > 1 {
@@ -240,7 +240,9 @@ impl Lane {
                 let Some(victim) = self.victim(requests, index) else {
                     return Pass::Blocked;
                 };
+                let gone = self.first_to_go(requests, victim);
                 self.preempt(requests, victim, false);
+                batch.remove(requests, gone);
             }
             retracted = true;
         }

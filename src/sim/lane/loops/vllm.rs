@@ -69,7 +69,7 @@ impl Lane {
             let upto = request.computed + tokens;
             let need = self.memory.bytes(upto) - self.memory.bytes(request.held);
             if need > self.memory.available() {
-                if self.reclaim(requests) {
+                if self.reclaim(requests, None) {
                     continue;
                 }
                 let Some(victim) = self.victim(requests, index) else {
@@ -78,7 +78,7 @@ impl Lane {
                 pass = Pass::Preempted;
                 let gone = self.first_to_go(requests, victim);
                 self.preempt(requests, victim, victim == index);
-                *budget += batch.remove(gone);
+                *budget += batch.remove(requests, gone);
                 let place = self.cohorts[index]
                     .partial
                     .iter()
@@ -120,7 +120,9 @@ impl Lane {
             let is_cut = tokens < rest;
             let crowded =
                 is_cut && partial > 0 && self.unfinished_prompts(requests, index, batch) >= partial;
-            if is_cut && !self.settings.chunked
+            // A threshold cuts whatever `enable_chunked_prefill` says.
+            let beyond = self.share_of_prompt(rest, u32::MAX) > budget;
+            if beyond && !self.settings.chunked
                 || crowded
                 || !self.admit(requests, index, batch, id, tokens, false)
             {
