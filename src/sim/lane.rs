@@ -235,7 +235,7 @@ impl Lane {
                 self.memory.take(due);
                 break;
             }
-            if self.reclaim(requests) {
+            if self.reclaim(requests, None) {
                 continue;
             }
             let Some(victim) = self.victim(requests, index) else {
@@ -311,7 +311,10 @@ impl Lane {
             self.memory.available_beside(place.node)
         };
         if need.saturating_add(self.watermark()) > available {
-            return false;
+            // Nobody runs who would leave: others that were read from below have the memory.
+            return self.running == 0
+                && self.reclaim(requests, Some(id))
+                && self.admit(requests, index, batch, id, tokens, whole);
         }
         let promise = self.promise_for(requests, id);
         if promise > 0 && !self.memory.promise(promise) {

@@ -35,6 +35,9 @@ struct Mark {
     arrived: u64,
 }
 
+/// A steady window is this part of the run at least: requests of equal length in a closed loop are
+/// sent in waves, and between two sent in one wave nothing happens.
+const FEWEST_OF_RUN: Nanos = 10;
 /// Fewest requests sent inside a steady window.
 const FEWEST_STEADY: u64 = 16;
 
@@ -190,7 +193,9 @@ impl Metrics {
     /// Sums up a run that ended at `now`.
     pub(super) fn measure(&self, now: Nanos, open_loop: bool) -> Measured {
         let steady = match (self.open, self.close) {
-            (Some(open), Some(close)) if close.at > open.at && open.completed > 0 => {
+            (Some(open), Some(close))
+                if (close.at - open.at) * FEWEST_OF_RUN >= now && open.completed > 0 =>
+            {
                 let inside = close.arrived - open.arrived + 1;
                 (inside >= FEWEST_STEADY).then_some((open, close))
             }

@@ -11,6 +11,7 @@ use proptest::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+mod cases;
 mod engines;
 mod goldens;
 mod kinds;

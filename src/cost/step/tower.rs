@@ -84,6 +84,8 @@ enum Table {
 }
 
 const TABLES: usize = 5;
+/// Counts above are priced anew each time: no engine goes there, and a table would fill the memory.
+const REMEMBERED: usize = 1 << 20;
 
 impl Tower {
     pub(super) fn new(parts: Parts, ranks: &Ranks) -> Self {
@@ -226,7 +228,9 @@ impl Tower {
             return *price;
         }
         let price = self.price_of(ranks, table, key);
-        put(&mut self.tables[table as usize], index, price);
+        if index <= REMEMBERED {
+            put(&mut self.tables[table as usize], index, price);
+        }
         price
     }
 

@@ -175,9 +175,9 @@ mod tests {
             verified,
             ..ngram.clone()
         };
-        refused("qwen3-8b", of(0, 0), 1, "0 draft steps");
-        refused("qwen3-8b", of(4, 3), 1, "3 drafted tokens");
-        refused("qwen3-8b", of(4, u32::MAX), 1, "are verified");
+        refused("qwen3-8b", of(0, 0), 1, "is 0: it must be from 1");
+        refused("qwen3-8b", of(4, 3), 1, "is 3: it must be from 4");
+        refused("qwen3-8b", of(4, u32::MAX), 1, "it must be from 4");
         let layers = Speculation::start(Draft::Mtp { layers: 0 });
         refused("qwen3-8b", layers, 1, "0 layers");
     }

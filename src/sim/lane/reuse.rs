@@ -85,9 +85,11 @@ impl Lane {
         self.waiting.push_front(requests, id);
     }
 
-    /// Takes the memory of a waiting request that was read from below. Whether there was one.
-    pub(super) fn reclaim(&mut self, requests: &mut Arena) -> bool {
-        let Some(id) = self.waiting.find(|id| requests[id].held > 0) else {
+    /// Takes the memory of a waiting request that was read from below, `but` this one's. Whether there
+    /// was one.
+    pub(super) fn reclaim(&mut self, requests: &mut Arena, but: Option<ReqId>) -> bool {
+        let loaded = |id: ReqId| requests[id].held > 0 && Some(id) != but;
+        let Some(id) = self.waiting.find(loaded) else {
             return false;
         };
         self.give_back(requests, id);

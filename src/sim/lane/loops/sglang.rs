@@ -141,7 +141,7 @@ impl Lane {
         let tokens = rest.min(room.chunk);
         let upto = request.computed + tokens;
         let need = self.memory.bytes(upto) - self.memory.bytes(request.held);
-        if tokens > 0 && need > self.memory.available() && self.reclaim(requests) {
+        if tokens > 0 && need > self.memory.available() && self.reclaim(requests, None) {
             return self.continue_prompt(requests, id, batch, room);
         }
         if tokens == 0 || need > self.memory.available() {
@@ -220,7 +220,7 @@ impl Lane {
                 self.memory.take(due);
                 break;
             }
-            if self.reclaim(requests) {
+            if self.reclaim(requests, None) {
                 continue;
             }
             if self.cohorts[index].decodes > 1 {

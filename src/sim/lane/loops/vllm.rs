@@ -69,7 +69,7 @@ impl Lane {
             let upto = request.computed + tokens;
             let need = self.memory.bytes(upto) - self.memory.bytes(request.held);
             if need > self.memory.available() {
-                if self.reclaim(requests) {
+                if self.reclaim(requests, None) {
                     continue;
                 }
                 let Some(victim) = self.victim(requests, index) else {
