@@ -211,7 +211,7 @@ fn model() -> Model {
 
 /// Everything version 2 can hold and version 1 could not.
 pub(super) fn every_kind() -> Project {
-    let mut project = everything();
+    let mut project = super::everything_of_version_1();
     let design = &mut project.designs[0];
     design.model = ModelRef::Inline(Box::new(model()));
     let engines = [
