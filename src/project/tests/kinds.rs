@@ -1,7 +1,6 @@
 //! A project with what version 2 of the format added: every kind of layer, a quantised checkpoint,
 //! every engine.
 
-use super::sample::everything;
 use crate::catalog::{Dtype, ModelId};
 use crate::model::{
     Attention, Compressed, DeltaNet, Extra, Ffn, Gate, Gqa, Indexer, Kept, LayerRun, Mamba1,
