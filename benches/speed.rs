@@ -9,11 +9,12 @@ use frontier::cost::calibrated::{Calibrated, Calibrations};
 use frontier::cost::{Fidelity, LaneShape, Roofline, StepPricer};
 use frontier::jobs::{CurveJob, CurveMessage, CurveRunner, DesignSnapshot, Stage};
 use frontier::model::Models;
-use frontier::plan::{BlockSource, Design, Plan, compile};
+use frontier::plan::{BlockSource, Design, Layout, ModelRef, Plan, compile};
 use frontier::project::{FIRST_EXAMPLE, Project, example};
 use frontier::sim::{Control, Scenario, Summary, run};
 use frontier::study::Ask;
-use frontier::workload::{Arrivals, Load, Workload};
+use frontier::units::Tokens;
+use frontier::workload::{Arrivals, Length, Load, Workload};
 use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -194,6 +195,83 @@ fn requests_on_one_replica(c: &mut Criterion) {
     group.finish();
 }
 
+/// Ragged lengths, cut prompts and a prefix cache on: what a search runs.
+fn ragged(requests: u64) -> Workload {
+    let ragged = |mean| Length::LogNormal {
+        mean: Tokens::new(mean),
+        cv: 0.8,
+        max: Tokens::new(8 * mean),
+    };
+    Workload {
+        arrivals: Arrivals::Closed,
+        input: ragged(1024),
+        output: ragged(256),
+        ..Workload::fixed(1, 1, requests)
+    }
+}
+
+/// Request-steps per second with everything on: ragged lengths, chunked prefill, prefix cache.
+fn request_steps(c: &mut Criterion) {
+    let setting = Setting::new();
+    let mut design = setting.one_replica();
+    design.pools[0].engine.caching.prefix = true;
+    design.pools[0].engine.max_num_batched_tokens = 2048;
+    let mut group = c.benchmark_group("request-steps, ragged, cached");
+    for batch in [128u32, 1024] {
+        let workload = ragged(u64::from(batch) * 40);
+        let plan = roomy(&setting.plan(&design, &workload));
+        let steps = go(&plan, workload.clone(), Load::Concurrency(batch))
+            .work
+            .request_steps;
+        group.throughput(Throughput::Elements(steps));
+        group.bench_function(BenchmarkId::from_parameter(batch), |b| {
+            b.iter(|| black_box(go(&plan, workload.clone(), Load::Concurrency(batch))));
+        });
+    }
+    group.finish();
+}
+
+/// Time per request against the number of requests, and against the number of replicas at the same
+/// load of each: 30 requests live on every replica.
+fn slopes(c: &mut Criterion) {
+    let setting = Setting::new();
+    let mut group = c.benchmark_group("per request, by requests");
+    let design = setting.one_replica();
+    for requests in [10_000u64, 100_000, 400_000] {
+        let workload = ragged(requests);
+        let plan = roomy(&setting.plan(&design, &workload));
+        group.throughput(Throughput::Elements(requests));
+        group.bench_function(BenchmarkId::from_parameter(requests), |b| {
+            b.iter(|| black_box(go(&plan, workload.clone(), Load::Concurrency(128))));
+        });
+    }
+    group.finish();
+    let mut group = c.benchmark_group("per request-step, by replicas");
+    let many = example("colocated-1024-gpus").expect("the example opens");
+    for nodes in [1u32, 16, 128] {
+        let mut design = many.designs[0].clone();
+        let pool = &mut design.pools[0];
+        pool.layout = Layout::SINGLE;
+        pool.layout.tp = 1;
+        let group_of = pool.gpus[0].group.clone();
+        pool.gpus = (0..nodes)
+            .map(|node| format!("{group_of}/{node}/0-7").parse().expect("a range"))
+            .collect();
+        design.model = ModelRef::Preset("qwen3-0.6b".parse().expect("an id"));
+        let live = nodes * 8 * 30;
+        let workload = ragged(u64::from(live) * 4);
+        let plan = roomy(&setting.plan(&design, &workload));
+        let steps = go(&plan, workload.clone(), Load::Concurrency(live))
+            .work
+            .request_steps;
+        group.throughput(Throughput::Elements(steps));
+        group.bench_function(BenchmarkId::from_parameter(nodes * 8), |b| {
+            b.iter(|| black_box(go(&plan, workload.clone(), Load::Concurrency(live))));
+        });
+    }
+    group.finish();
+}
+
 /// From an edit to the coarse curve of both designs of the worked example.
 fn edit_to_coarse_curve(c: &mut Criterion) {
     let setting = Setting::new();
@@ -238,6 +316,7 @@ fn edit_to_coarse_curve(c: &mut Criterion) {
 criterion_group! {
     name = speed;
     config = Criterion::default().sample_size(20);
-    targets = pricing, step_against_batch, unchanged_step_against_batch, requests_on_one_replica, edit_to_coarse_curve
+    targets = pricing, step_against_batch, unchanged_step_against_batch, requests_on_one_replica, request_steps,
+        slopes, edit_to_coarse_curve
 }
 criterion_main!(speed);

@@ -10,6 +10,7 @@ use super::*;
 use crate::catalog::Catalog;
 use crate::model::Models;
 use crate::plan::{Demand, Severity, compile};
+use crate::workload::{ColumnMap, TraceOptions};
 use kinds::every_kind;
 use loops::every_setting;
 use sample::everything;
@@ -17,11 +18,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Files as a version wrote them, with that version. Never edited: users have files like them.
-const GOLDEN: [(&str, u32); 4] = [
+const GOLDEN: [(&str, u32); 5] = [
     ("worked-example", 1),
     ("everything", 1),
     ("every-kind", 2),
     ("every-setting", 3),
+    ("everything", 3),
 ];
 
 fn golden_path(which: usize) -> PathBuf {
@@ -62,6 +64,29 @@ fn with(from: &str, to: &str) -> String {
     text.replacen(from, to, 1)
 }
 
+/// What version 1 could say of everything.
+fn everything_of_version_1() -> Project {
+    let mut project = everything();
+    let workload = &mut project.workload;
+    workload.sessions = None;
+    workload.hidden = None;
+    workload.priorities.clear();
+    if let Some(file) = &mut workload.trace {
+        let columns = file.options.columns.take().map(|own| ColumnMap {
+            priority: None,
+            session: None,
+            blocks: None,
+            ..own
+        });
+        file.options = TraceOptions {
+            columns,
+            drop_failed: file.options.drop_failed,
+            ..TraceOptions::default()
+        };
+    }
+    project
+}
+
 #[test]
 fn files_of_every_version_open_and_are_written_alike() {
     for which in 0..GOLDEN.len() {
@@ -71,7 +96,8 @@ fn files_of_every_version_open_and_are_written_alike() {
             golden_today(which)
         );
     }
-    assert_eq!(load(&golden_path(1)).unwrap(), everything());
+    assert_eq!(load(&golden_path(1)).unwrap(), everything_of_version_1());
+    assert_eq!(load(&golden_path(4)).unwrap(), everything());
     assert_eq!(load(&golden_path(2)).unwrap(), every_kind());
     assert_eq!(load(&golden_path(3)).unwrap(), every_setting());
     let project = worked_example();

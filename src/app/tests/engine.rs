@@ -25,7 +25,8 @@ fn engine(harness: &Harness<'static, App>) -> Engine {
 fn unfold(harness: &mut Harness<'static, App>, part: &str) {
     harness
         .get_by(|node| {
-            node.role() == Widget::Button && node.label().is_some_and(|own| own.starts_with(part))
+            node.role() == Widget::DisclosureTriangle
+                && node.label().is_some_and(|own| own.starts_with(part))
         })
         .click();
     // The part opens over a few frames.
@@ -103,7 +104,9 @@ fn tiers_are_added_changed_and_removed() {
     let mut harness = with(EngineKind::Vllm);
     let before = engine(&harness);
     unfold(&mut harness, "Prefix cache & tiers");
-    harness.get_by_label_contains("Add a tier").click();
+    harness
+        .get_by_role_and_label(Widget::Button, "KV tiers")
+        .click();
     settle(&mut harness);
     harness.get_by_label("Host memory").click();
     settle(&mut harness);

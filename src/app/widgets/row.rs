@@ -34,6 +34,10 @@ pub struct Rows<'a> {
     marked: bool,
 }
 
+/// Letters of a label the wide column has no room for.
+const LONG: usize = 24;
+/// The same beside a mark.
+const LONG_MARKED: usize = 22;
 /// Radius of a mark, and its distance from the end of the label.
 const MARK: (f32, f32) = (2.5, 7.0);
 
@@ -128,14 +132,24 @@ impl<'a> Rows<'a> {
         let layout = egui::Layout::left_to_right(egui::Align::Center);
         let drawn = ui.allocate_ui_with_layout(size, layout, |ui| {
             ui.set_min_size(size);
-            let color = if self.marked {
-                ui.set_max_width(size.x - 2.0 * MARK.1);
-                self.theme.text
+            let (color, most) = if self.marked {
+                (self.theme.text, LONG_MARKED)
             } else {
-                self.theme.text_muted
+                (self.theme.text_muted, LONG)
             };
-            let words = RichText::new(words).color(color);
-            ui.add(Label::new(words).truncate().sense(egui::Sense::hover()))
+            // A long name in smaller letters rather than cut.
+            let is_long = words.len() > most;
+            let mut words = RichText::new(words).color(color);
+            if is_long {
+                words = words.small();
+            }
+            ui.scope(|ui| {
+                if self.marked {
+                    ui.set_max_width(size.x - 2.0 * MARK.1);
+                }
+                ui.add(Label::new(words).truncate().sense(egui::Sense::hover()))
+            })
+            .inner
         });
         if self.marked {
             let rect = drawn.response.rect;

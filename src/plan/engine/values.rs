@@ -69,7 +69,7 @@ impl Engine {
         let drafts = |text: fn(&Speculation) -> String| {
             self.speculation
                 .as_ref()
-                .map_or_else(|| "-".to_owned(), text)
+                .map_or_else(|| NO_DRAFTS.to_owned(), text)
         };
         let own = &self.scheduling;
         match setting {
@@ -120,7 +120,7 @@ impl Engine {
                 value: self.value(setting),
                 default: defaults.value(setting),
             })
-            .filter(|found| found.value != found.default)
+            .filter(|found| found.value != found.default && found.default != NO_DRAFTS)
             .collect()
     }
 
@@ -236,6 +236,8 @@ impl Engine {
 const FROM_MEMORY: &str = "from memory";
 const OFF: &str = "off";
 const NONE: &str = "none";
+/// A setting of drafts where nothing drafts: who does is the difference.
+const NO_DRAFTS: &str = "-";
 
 /// `first_token`'s values.
 const fn first_token(own: FirstToken) -> &'static str {

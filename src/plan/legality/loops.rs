@@ -18,7 +18,9 @@ struct Rule {
     severity: Severity,
     /// The setting blamed.
     setting: Setting,
-    /// What is wrong, after the setting's name; none: nothing.
+    /// What it is called where the engine's own name would say the opposite; else that name.
+    called: Option<&'static str>,
+    /// What is wrong, after “is”; none: nothing.
     wrong: fn(&Case<'_>) -> Option<String>,
     /// The button, and the value that mends it; none: no one value does.
     mend: fn(&Case<'_>) -> Option<(&'static str, String)>,
@@ -57,6 +59,7 @@ const RULES: [Rule; 11] = [
     Rule {
         severity: Severity::Warning,
         setting: Setting::Scheduler,
+        called: None,
         wrong: |case| {
             let own = case.engine.kind.schedulers();
             (!own.contains(&case.scheduler())).then(|| {
@@ -75,6 +78,7 @@ const RULES: [Rule; 11] = [
     Rule {
         severity: Severity::Warning,
         setting: Setting::Order,
+        called: None,
         wrong: |case| {
             let lpm = case.engine.scheduling.order == QueueOrder::LongestPrefix;
             (lpm && case.scheduler() != Scheduler::Sglang).then(|| {
@@ -89,6 +93,7 @@ const RULES: [Rule; 11] = [
     Rule {
         severity: Severity::Warning,
         setting: Setting::Order,
+        called: None,
         wrong: |case| {
             let lpm = case.engine.scheduling.order == QueueOrder::LongestPrefix;
             (lpm && case.scheduler() == Scheduler::Sglang && !case.engine.caching.prefix).then(
@@ -103,6 +108,7 @@ const RULES: [Rule; 11] = [
     Rule {
         severity: Severity::Warning,
         setting: Setting::PartialPrefills,
+        called: None,
         wrong: |case| {
             let most = case.engine.scheduling.max_num_partial_prefills;
             (case.engine.kind == EngineKind::Vllm && most > 1).then(|| {
@@ -114,6 +120,7 @@ const RULES: [Rule; 11] = [
     Rule {
         severity: Severity::Warning,
         setting: Setting::MixedChunk,
+        called: None,
         wrong: |case| {
             let on = case.engine.scheduling.mixed_chunk;
             if on && case.scheduler() != Scheduler::Sglang {
@@ -130,6 +137,7 @@ const RULES: [Rule; 11] = [
     Rule {
         severity: Severity::Error,
         setting: Setting::GraphSize,
+        called: None,
         wrong: |case| {
             let graphs = case.engine.graphs;
             (graphs.mode != GraphMode::None && graphs.max_size == 0)
@@ -144,6 +152,7 @@ const RULES: [Rule; 11] = [
     Rule {
         severity: Severity::Hint,
         setting: Setting::GraphSize,
+        called: None,
         wrong: |case| {
             let engine = case.engine;
             let (size, budget) = (engine.graphs.max_size, engine.max_num_batched_tokens);
@@ -163,6 +172,7 @@ const RULES: [Rule; 11] = [
     Rule {
         severity: Severity::Error,
         setting: Setting::PrefixCaching,
+        called: Some("Prefix caching"),
         wrong: |case| {
             let engine = case.engine;
             let refuses = engine.kind == EngineKind::TensorRtLlm;
@@ -178,6 +188,7 @@ const RULES: [Rule; 11] = [
     Rule {
         severity: Severity::Hint,
         setting: Setting::PrefixCaching,
+        called: Some("Prefix caching"),
         wrong: |case| {
             let engine = case.engine;
             let turns_off = engine.kind != EngineKind::TensorRtLlm;
@@ -193,12 +204,14 @@ const RULES: [Rule; 11] = [
     Rule {
         severity: Severity::Warning,
         setting: Setting::Tiers,
+        called: Some("A KV tier"),
         wrong: |case| {
             let own = &case.engine.caching;
             (!own.tiers.is_empty() && !own.prefix).then(|| {
                 format!(
-                    "drawn, without effect: they keep prefixes ({} says there are none)",
-                    case.word(Setting::PrefixCaching)
+                    "drawn, without effect: it keeps prefixes, and none are cached ({} is {})",
+                    case.word(Setting::PrefixCaching),
+                    case.turned(Setting::PrefixCaching, false)
                 )
             })
         },
@@ -207,11 +220,12 @@ const RULES: [Rule; 11] = [
     Rule {
         severity: Severity::Hint,
         setting: Setting::Overlap,
+        called: Some("Overlap of host and device"),
         wrong: |case| {
             let why = case.engine.no_overlap(case.layout)?;
             case.engine.host.overlap.then(|| {
                 format!(
-                    "overlapping host and device, which {} does not with {why}: it runs without",
+                    "on, but {} has none with {why}: it runs without",
                     case.called()
                 )
             })
@@ -257,12 +271,12 @@ pub(in crate::plan) fn loops(model: &Model, pool: &Pool, findings: &mut Vec<Find
             severity: rule.severity,
             ..Finding::error(
                 Place::Pool(pool.id.clone()),
-                format!("{} is {wrong}", case.word(rule.setting)),
+                format!(
+                    "{} is {wrong}",
+                    rule.called.unwrap_or_else(|| case.word(rule.setting))
+                ),
             )
         };
-        if rule.setting == Setting::Tiers {
-            finding.cause = format!("KV tiers are {wrong}");
-        }
         if let Some((label, text)) = (rule.mend)(&case) {
             let change = Change::Setting(pool.id.clone(), rule.setting, text);
             finding = finding.with_repair(label, change);

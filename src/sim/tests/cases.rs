@@ -45,7 +45,9 @@ fn what_was_evicted_to_the_host_is_found_whatever_the_gpus_room() {
     // T36: the share of tokens found is flat as GPU memory is swept up; without a host tier it grows.
     const SMALL: u64 = 360;
     let share = |blocks, host| {
-        let design = caching(blocks, host);
+        let mut design = caching(blocks, host);
+        // Four at a time have room.
+        design.pools[0].engine.max_num_seqs = 4;
         let summary = go(&scenario(&design, talks(200), Load::Concurrency(20)));
         // One that gives way looks again for what it had, which is no hit of the kind meant.
         assert_eq!(summary.work.preemptions, 0);

@@ -94,17 +94,19 @@ fn draft_ui(ui: &mut Ui, line: &Line<'_>, actions: &mut Actions) {
         all.push(now.clone());
     }
     let chosen = line.row(ui, Setting::Draft, |ui| {
-        choice(ui, line.key(Setting::Draft), &now, &all, name)
+        choice(ui, line.key(Setting::Draft), &now, &all, |own| {
+            name(own.as_ref())
+        })
     });
     if let Some(draft) = chosen {
-        let words = name(&draft);
+        let words = name(draft.as_ref());
         line.edit(actions, Setting::Draft, &words, move |engine| {
             engine.speculation = draft.map(Speculation::start);
         });
     }
 }
 
-fn name(draft: &Option<Draft>) -> String {
+pub(super) fn name(draft: Option<&Draft>) -> String {
     match draft {
         None => "off".to_owned(),
         Some(Draft::Ngram) => "n-gram".to_owned(),

@@ -30,7 +30,8 @@ fn heading(line: &Line<'_>, part: Part) -> LayoutJob {
     let theme = line.view.theme;
     let mut job = LayoutJob::default();
     let name = TextFormat::simple(FontId::new(text::BODY, style::semibold()), theme.text);
-    job.append(part.name(), 0.0, name);
+    // The space keeps the two apart where they are read out.
+    job.append(&format!("{} ", part.name()), 0.0, name);
     let differs = line.defaults.is_some_and(|defaults| {
         let engine = line.engine();
         Setting::of(part).any(|setting| engine.value(setting) != defaults.value(setting))
@@ -41,7 +42,7 @@ fn heading(line: &Line<'_>, part: Part) -> LayoutJob {
         theme.text_muted
     };
     let small = TextFormat::simple(FontId::proportional(text::SMALL), color);
-    job.append(&summary(line, part), 8.0, small);
+    job.append(&summary(line, part), 4.0, small);
     job
 }
 
@@ -69,7 +70,7 @@ fn summary(line: &Line<'_>, part: Part) -> String {
         },
         Part::Speculation => match &engine.speculation {
             None => "off".to_owned(),
-            Some(own) => format!("{} · {}", engine.value(Setting::Draft), own.steps),
+            Some(own) => format!("{} · {}", drafts::name(Some(&own.draft)), own.steps),
         },
         Part::Host => if engine.host.overlap {
             "overlapped"

@@ -133,7 +133,7 @@ fn what_contradicts_is_named() {
             e.caching.prefix = false;
             e.caching.tiers = vec![Tier::start(TierKind::Host)];
         },
-        "KV tiers are drawn, without effect",
+        "A KV tier is drawn, without effect",
     );
     refuses(Sglang, |e| e.graphs.max_size = 0, "cuda_graph_max_bs is 0");
     one(
@@ -190,7 +190,11 @@ fn an_engine_turns_off_what_it_cant_do() {
     let mut own = plain(EngineKind::Sglang);
     own.engine.speculation = Some(Speculation::start(Draft::Mtp { layers: 1 }));
     assert!(!effective(&dense, &own).host.overlap);
-    assert!(said(&own)[0].cause.contains("disable_overlap_schedule"));
+    assert!(
+        said(&own)[0]
+            .cause
+            .contains("Overlap of host and device is on, but SGLang 0.5")
+    );
 }
 
 #[test]
