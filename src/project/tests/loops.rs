@@ -1,5 +1,4 @@
-//! A project with what version 3 of the format added: how engines' loops run, and what is asked
-//! beyond requests that each stand alone.
+//! A project with what version 3 of the format added: how engines' loops run.
 
 use super::sample::everything;
 use super::{GOLDEN, golden_path, message, to_text};
@@ -9,10 +8,7 @@ use crate::plan::{
     TierKind,
 };
 use crate::project::{Project, load};
-use crate::units::{ByteRate, Bytes, Seconds, Tokens};
-use crate::workload::{
-    Count, Hidden, Length, PriorityClass, Sessions, SystemPrompt, Ties, Wait, Window, Workload,
-};
+use crate::units::{ByteRate, Bytes, Seconds};
 
 /// Every setting of an engine's loop, every one other than where it starts, in some pool.
 pub(super) fn every_setting() -> Project {
@@ -74,54 +70,7 @@ pub(super) fn every_setting() -> Project {
             acceptance: vec![1.0, 0.55, 0.0],
         });
     }
-    ask_more(&mut project.workload);
     project
-}
-
-/// Every part of a workload that older versions lack.
-fn ask_more(workload: &mut Workload) {
-    let options = &mut workload.trace.as_mut().unwrap().options;
-    let columns = options.columns.as_mut().unwrap();
-    columns.priority = Some("class".to_owned());
-    columns.session = Some("chat".to_owned());
-    columns.blocks = Some("hashes".to_owned());
-    options.ties = Ties::Random;
-    options.block_tokens = Some(16);
-    options.window = Some(Window {
-        from: Seconds::new(60.0),
-        to: Seconds::new(3600.0),
-    });
-    workload.sessions = Some(Sessions {
-        turns: Count::Geometric { mean: 3.5, max: 40 },
-        think: Wait {
-            mean: Seconds::new(12.0),
-            cv: 1.0,
-        },
-        system: Some(SystemPrompt {
-            tokens: Tokens::new(1500),
-            distinct: 4,
-        }),
-    });
-    workload.hidden = Some(Hidden {
-        rounds: Count::Uniform { min: 0, max: 3 },
-        tokens: Length::Fixed(Tokens::new(200)),
-        tool: Some(Length::Fixed(Tokens::new(400))),
-        wait: Wait {
-            mean: Seconds::from_ms(800.0),
-            cv: 0.5,
-        },
-        kept: true,
-    });
-    workload.priorities = vec![
-        PriorityClass {
-            priority: -1,
-            share: 0.25,
-        },
-        PriorityClass {
-            priority: 7,
-            share: 3.0,
-        },
-    ];
 }
 
 #[test]

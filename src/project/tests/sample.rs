@@ -12,7 +12,10 @@ use crate::plan::{
 };
 use crate::project::{CurveStudy, Project, Slo};
 use crate::units::{ByteRate, Seconds, Tokens};
-use crate::workload::{Arrivals, ColumnMap, Length, TimeUnit, TraceFile, TraceOptions, Workload};
+use crate::workload::{
+    Arrivals, ColumnMap, Count, Hidden, Length, PriorityClass, Sessions, SystemPrompt, Ties,
+    TimeUnit, TraceFile, TraceOptions, Wait, Window, Workload,
+};
 use std::collections::BTreeMap;
 
 fn group(id: &str, kind: GroupKind, count: u32) -> Group {
@@ -245,15 +248,51 @@ pub(super) fn everything() -> Project {
                 options: TraceOptions {
                     columns: Some(ColumnMap {
                         arrival_unit: Some(TimeUnit::Milliseconds),
+                        priority: Some("class".to_owned()),
+                        session: Some("chat".to_owned()),
+                        blocks: Some("hashes".to_owned()),
                         ..ColumnMap::new("sent at", "server_in", "out")
                     }),
                     drop_failed: true,
-                    ..TraceOptions::default()
+                    ties: Ties::Random,
+                    block_tokens: Some(16),
+                    window: Some(Window {
+                        from: Seconds::new(60.0),
+                        to: Seconds::new(3600.0),
+                    }),
                 },
             }),
-            sessions: None,
-            hidden: None,
-            priorities: Vec::new(),
+            sessions: Some(Sessions {
+                turns: Count::Geometric { mean: 3.5, max: 40 },
+                think: Wait {
+                    mean: Seconds::new(12.0),
+                    cv: 1.0,
+                },
+                system: Some(SystemPrompt {
+                    tokens: Tokens::new(1500),
+                    distinct: 4,
+                }),
+            }),
+            hidden: Some(Hidden {
+                rounds: Count::Uniform { min: 0, max: 3 },
+                tokens: Length::Fixed(Tokens::new(200)),
+                tool: Some(Length::Fixed(Tokens::new(400))),
+                wait: Wait {
+                    mean: Seconds::from_ms(800.0),
+                    cv: 0.5,
+                },
+                kept: true,
+            }),
+            priorities: vec![
+                PriorityClass {
+                    priority: -1,
+                    share: 0.25,
+                },
+                PriorityClass {
+                    priority: 7,
+                    share: 3.0,
+                },
+            ],
         },
         slo: Slo {
             ttft: Seconds::new(2.0),
