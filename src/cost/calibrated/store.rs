@@ -626,6 +626,7 @@ impl Calibrations {
             let same = own.id.engine == wanted.engine;
             (
                 same,
+                own.id.version == wanted.version,
                 Reverse(if same {
                     version_distance(&own.id.version, wanted.version)
                 } else {
@@ -665,12 +666,14 @@ const UNKNOWN: Band = Band {
     above: 0.35,
 };
 
-/// How far apart versions are: `0.5.9` and `0.5.14` five, `1.2` and `1.3` a thousand. Nothing wanted
+/// How far apart versions are: `0.5.9` and `0.5.14` five thousand, `1.3.0rc10` and `1.3.0rc20` ten. Nothing wanted
 /// wants the newest.
 fn version_distance(own: &str, wanted: &str) -> u64 {
     let key = |version: &str| {
         version
             .split(|c: char| !c.is_ascii_digit())
+            // `1.3.0rc10` has two letters in a row.
+            .filter(|part| !part.is_empty())
             .map(|part| part.parse::<u64>().unwrap_or(0).min(999))
             .chain([0; 4])
             .take(4)

@@ -147,3 +147,59 @@ mod files {
         assert!(size < 2_000_000, "{size} bytes");
     }
 }
+
+mod choice {
+    use crate::catalog::GpuId;
+    use crate::cost::calibrated::{
+        Attributes, Calibrations, Errors, Family, Forest, Match, Surface, TableId, Wanted,
+    };
+
+    fn surface(version: &str, rows: usize) -> Surface {
+        Surface {
+            id: TableId {
+                gpu: GpuId::new("gb200").unwrap(),
+                family: Family::Gemm,
+                engine: "trtllm".to_owned(),
+                version: version.to_owned(),
+                precision: "bfloat16".to_owned(),
+                kernel: String::new(),
+            },
+            attributes: Attributes::default(),
+            parameters: Vec::new(),
+            forest: Forest::default(),
+            range: Vec::new(),
+            held_out: Errors {
+                rows,
+                ..Errors::default()
+            },
+            residuals: None,
+        }
+    }
+
+    /// The version asked for, else the nearest, whatever has more rows.
+    #[test]
+    fn versions_are_told_apart_to_their_last_number() {
+        let versions = ["1.2.0rc5", "1.3.0rc10", "1.3.0rc20", "0.5.6.post2", "0.5.6"];
+        let all = versions.iter().zip([5, 1, 9, 2, 7]);
+        let calibrations = Calibrations::of(all.map(|(own, rows)| surface(own, rows)).collect());
+        let gpu = GpuId::new("gb200").unwrap();
+        let find = |version: &str| {
+            let wanted = Wanted {
+                gpu: &gpu,
+                family: Family::Gemm,
+                precision: "bfloat16",
+                engine: "trtllm",
+                version,
+                kernel: "",
+            };
+            let (own, near) = calibrations.find(&wanted, &[]).unwrap();
+            (own.id.version.clone(), near)
+        };
+        for own in versions {
+            assert_eq!(find(own), (own.to_owned(), Match::Exact));
+        }
+        assert_eq!(find("1.3.0rc12"), ("1.3.0rc10".to_owned(), Match::Version));
+        assert_eq!(find("0.5.6.post1").1, Match::Version);
+        assert_eq!(find("").0, "1.3.0rc20", "the newest");
+    }
+}

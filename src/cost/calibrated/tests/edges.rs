@@ -60,30 +60,36 @@ fn at_edge(surface: &Surface, times: f64) -> Option<Shape> {
 }
 
 /// Across the edge of one size the physics goes on. The forest stays what it was, but for features
-/// of several sizes that are still inside their ranges: its step stays below a tenth.
+/// of several sizes that are still inside their ranges: its step is under 15 % everywhere and
+/// under 5 % for nine surfaces in ten.
 #[test]
 fn attention_goes_on_beyond_what_was_measured() {
     let calibrations = Calibrations::embedded().unwrap();
     let catalog = Catalog::embedded().unwrap();
-    let mut asked = 0;
+    let (mut asked, mut smooth) = (0, 0);
     for surface in calibrations.surfaces() {
         let hardware = Hardware::of(catalog.gpu(&surface.id.gpu).unwrap());
-        let time = |times| {
+        let time = |times: f64| {
             at_edge(surface, times).map(|shape| surface.estimate(&hardware, &shape).parts.seconds)
         };
         if surface.held_out.rows < 2000 {
             continue;
         }
-        let (Some(before), Some(beyond)) = (time(0.999), time(1.001)) else {
+        // A 64th on: still whole tiles of tokens, which some kernels go by.
+        let further = 65.0 / 64.0;
+        let (Some(at), Some(beyond)) = (time(1.0), time(further)) else {
             continue;
         };
-        let step = beyond / before;
-        assert!((0.9..1.12).contains(&step), "{:?}: {step}", surface.id);
+        // Work of a prompt grows with its square at most.
+        let step = beyond / at;
+        assert!((0.85..1.19).contains(&step), "{:?}: {step}", surface.id);
+        smooth += i32::from((0.95..1.085).contains(&step));
         let double = time(16.0).unwrap() / time(8.0).unwrap();
         assert!((1.8..4.3).contains(&double), "{:?}: {double}", surface.id);
         asked += 1;
     }
     assert!(asked > 60, "{asked} surfaces");
+    assert!(smooth * 10 >= asked * 9, "{smooth} of {asked}");
 }
 
 /// cases.md T38: outside a profile's grid there is a price, and it says how far outside.
