@@ -1,7 +1,6 @@
 //! A project with what version 2 of the format added: every kind of layer, a quantised checkpoint,
 //! every engine.
 
-use super::sample::everything;
 use crate::catalog::{Dtype, ModelId};
 use crate::model::{
     Attention, Compressed, DeltaNet, Extra, Ffn, Gate, Gqa, Indexer, Kept, LayerRun, Mamba1,
@@ -211,7 +210,7 @@ fn model() -> Model {
 
 /// Everything version 2 can hold and version 1 could not.
 pub(super) fn every_kind() -> Project {
-    let mut project = everything();
+    let mut project = super::everything_of_version_1();
     let design = &mut project.designs[0];
     design.model = ModelRef::Inline(Box::new(model()));
     let engines = [

@@ -207,7 +207,7 @@ fn a_window_is_cut_and_counted_from_its_start() {
     // T21: the head of a trace may be a hundred times slower than the rest.
     let text: String = (0..10)
         .map(|n| n * 100)
-        .chain((1000..1240).map(|n| n))
+        .chain(1000..1240)
         .map(|second| row(&(second * 1000).to_string(), 9, "null"))
         .collect();
     let window = |from, to| TraceOptions {
