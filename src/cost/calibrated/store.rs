@@ -243,6 +243,12 @@ impl CalibrationFile {
                 }
             }
         }
+        for row in &kept {
+            if let Some(names) = older.parameters.get(&row.family) {
+                let known = self.parameters.entry(row.family);
+                known.or_insert_with(|| names.clone());
+            }
+        }
         self.surfaces.extend(kept);
         for own in older.stand_ins {
             let same = |new: &StandIn| (new.family, new.near) == (own.family, own.near);

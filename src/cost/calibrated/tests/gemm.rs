@@ -182,16 +182,15 @@ fn beyond_its_tables_a_product_grows_as_physics_says() {
         assert!(beyond.beyond > 1.05, "{:?}", surface.id);
         let step = beyond.parts.seconds / at.parts.seconds / (17.0 / 15.0);
         assert!(
-            (0.8..1.2).contains(&step),
+            (0.85..1.15).contains(&step),
             "{:?}: {step} across the edge",
             surface.id
         );
         // Where both operands spill from L2 between, twice the rows are somewhat more than that.
-        // Few rows are another matter: their time is the weights'.
-        let far = (edge * 16.0).max(65_536.0);
-        let double = time(far * 2.0).parts.seconds / time(far).parts.seconds;
+        let double = time(edge * 32.0).parts.seconds / time(edge * 16.0).parts.seconds;
+        // Kernels for few rows only (vLLM's with swapped operands) are bound by weights for long.
         assert!(
-            (1.9..2.1).contains(&double),
+            edge < 1024.0 || (1.9..2.1).contains(&double),
             "{:?}: {double} for twice the rows",
             surface.id
         );
