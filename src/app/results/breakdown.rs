@@ -15,8 +15,8 @@ use eframe::egui::{self, Align, ComboBox, Label, Layout, RichText, ScrollArea, S
 /// Height of the line below.
 const FOOTER: f32 = 22.0;
 /// Widths of a pool's table: names, and a column of bars with their numbers per kind of steps.
-const NAMES: f32 = 104.0;
-const COLUMN: f32 = 104.0;
+const NAMES: f32 = 96.0;
+const COLUMN: f32 = 100.0;
 const ROW: f32 = 18.0;
 
 /// Which load is looked at: the design's place among the tabs and the point's on its curve.
@@ -64,7 +64,8 @@ pub(super) fn breakdown_ui(ui: &mut Ui, view: &mut ResultsView, shown: &Shown<'_
             .auto_shrink([false, false])
             .show(ui, |ui| {
                 ui.horizontal_top(|ui| {
-                    let width = (size.x * 0.38).clamp(240.0, 460.0);
+                    ui.spacing_mut().item_spacing.x = 0.0;
+                    let width = (size.x * 0.37).clamp(240.0, 460.0);
                     ui.allocate_ui(vec2(width, 10.0), |ui| {
                         ui.vertical(|ui| {
                             ui.set_width(width);
@@ -122,7 +123,8 @@ fn limit_ui(ui: &mut Ui, theme: &Theme, limit: &Limit) {
         ui.spacing_mut().item_spacing.x = space::S;
         let (rect, _) = ui.allocate_exact_size(vec2(40.0, 16.0), Sense::hover());
         bar(ui, theme, rect, limit.weight);
-        let mut text = limit.text.clone();
+        // A number stays with its sign.
+        let mut text = limit.text.replace(" %", "\u{a0}%");
         if let Some(first) = text.get(..1) {
             // Sentences start with a pool's name or a small letter.
             text = format!("{}{}", first.to_uppercase(), &text[1..]);
@@ -143,12 +145,13 @@ fn bar(ui: &Ui, theme: &Theme, rect: egui::Rect, share: f64) {
 
 fn pool_ui(ui: &mut Ui, theme: &Theme, pool: &PoolTime) {
     ui.spacing_mut().item_spacing = vec2(0.0, 1.0);
+    ui.spacing_mut().interact_size.y = ROW;
     ui.add(Label::new(RichText::new(&pool.pool).family(style::semibold())).truncate());
     let counts = format!(
-        "{:.0} % busy · {:.1} run, {:.1} wait · KV {:.0} %",
+        "{:.0} % busy · {} run, {} wait · KV {:.0} %",
         pool.busy * 100.0,
-        pool.running,
-        pool.waiting,
+        short(pool.running),
+        short(pool.waiting),
         pool.kv * 100.0
     );
     ui.label(RichText::new(counts).small().color(theme.text_muted))
@@ -197,7 +200,6 @@ fn pool_ui(ui: &mut Ui, theme: &Theme, pool: &PoolTime) {
 
 fn row(ui: &mut Ui, add: impl FnOnce(&mut Ui)) {
     ui.horizontal(|ui| {
-        ui.spacing_mut().interact_size.y = ROW;
         ui.set_height(ROW);
         add(ui);
     });
