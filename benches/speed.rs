@@ -254,7 +254,12 @@ fn slopes(c: &mut Criterion) {
         pool.layout = Layout::SINGLE;
         pool.layout.tp = 1;
         pool.gpus = (0..nodes)
-            .map(|node| format!("{group_of}/{node}/0-7").parse().expect("a range"))
+            .map(|node| {
+                // Units of 32 nodes.
+                format!("su{}/{}/0-7", node / 32, node % 32)
+                    .parse()
+                    .expect("a range")
+            })
             .collect();
         design.model = ModelRef::Preset("qwen3-0.6b".parse().expect("an id"));
         let live = nodes * 8 * 30;
