@@ -505,7 +505,7 @@ fn the_worked_example_gives_the_committed_bytes() {
     });
     assert_eq!(
         hashes.map(|h| format!("{h:016x}")),
-        ["28dda57907004148", "6619b8af7497dc57"]
+        ["c4a9f81d50cc5aee", "ee461e21ee386ed8"]
     );
 }
 

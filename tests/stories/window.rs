@@ -574,3 +574,32 @@ fn a_model_is_kept_as_a_preset_and_never_replaced_unasked() {
     window.wait_for_label("is a preset already");
     assert!(!presets.join("models/qwen3-8b.ron").exists());
 }
+
+#[test]
+fn the_breakdown_says_what_the_run_says() {
+    let mut project = project::example(FIRST_EXAMPLE).unwrap();
+    project.workload.requests = 100;
+    project.curve.loads = vec![10.0, 20.0];
+    let mut window = Window::open(project);
+    let curve = window.curve();
+    let tab = window
+        .harness
+        .get_by_role_and_label(Access::Tab, "Breakdown");
+    let tab = tab.rect().center();
+    window.click(tab);
+    // At the highest load that is served.
+    let point = curve.iter().rfind(|point| !point.summary.saturated);
+    let summary = &point.unwrap().summary;
+    window.harness.get_by_label("What limits it");
+    let limit = summary.limits[0].text.replace(" %", "\u{a0}%");
+    window.harness.get_by_label(&limit);
+    for pool in &summary.breakdown {
+        let phase = pool.phases.iter().find(|phase| phase.steps > 0).unwrap();
+        let (_, seconds) = phase.by_class[0];
+        let share = format!("{:.1} %", seconds / pool.seconds * 100.0);
+        assert!(
+            window.harness.query_all_by_label(&share).count() > 0,
+            "{share}"
+        );
+    }
+}

@@ -43,8 +43,8 @@ pub(super) fn breakdown_ui(ui: &mut Ui, view: &mut ResultsView, shown: &Shown<'_
     };
     ui.horizontal(|ui| {
         ui.set_min_height(24.0);
-        ui.label(RichText::new("At a load of").color(theme.text_muted));
-        ComboBox::from_id_salt("breakdown load")
+        let label = ui.label(RichText::new("At a load of").color(theme.text_muted));
+        let list = ComboBox::from_id_salt("breakdown load")
             .selected_text(load_words(point))
             .show_ui(ui, |ui| {
                 for (index, other) in line.points.iter().enumerate() {
@@ -56,6 +56,7 @@ pub(super) fn breakdown_ui(ui: &mut Ui, view: &mut ResultsView, shown: &Shown<'_
                     }
                 }
             });
+        list.response.labelled_by(label.id);
     });
     let size = vec2(ui.available_width(), ui.available_height() - FOOTER);
     ui.allocate_ui(size, |ui| {

@@ -8,7 +8,7 @@ use crate::app::style;
 use crate::app::theme::{Theme, space};
 use crate::jobs::CalibrationProgress;
 use crate::report::Statistic;
-use eframe::egui::{self, Button, ComboBox, RichText, Sense, Stroke, Ui};
+use eframe::egui::{self, Button, ComboBox, RichText, Sense, Stroke, Ui, WidgetInfo};
 
 /// Below this width tabs stand closer, percentiles are a list, and only the top bar says how a run is going.
 const NARROW: f32 = 860.0;
@@ -78,7 +78,7 @@ fn tab_ui(ui: &mut Ui, theme: &Theme, words: &str, on: bool) -> bool {
             .frame_when_inactive(false)
             .sense(Sense::click()),
     );
-    response.widget_info(|| egui::WidgetInfo::selected(egui::Role::Tab, true, on, words));
+    response.widget_info(|| WidgetInfo::selected(egui::Role::Tab, true, on, words));
     if on {
         let rect = response.rect;
         ui.painter().hline(
@@ -120,7 +120,7 @@ fn statistic_ui(
 
 fn statistic_list_ui(ui: &mut Ui, now: Statistic) -> Option<Statistic> {
     let mut chosen = None;
-    ComboBox::from_id_salt("statistic")
+    let list = ComboBox::from_id_salt("statistic")
         .width(64.0)
         .selected_text(now.name())
         .show_ui(ui, |ui| {
@@ -131,6 +131,8 @@ fn statistic_list_ui(ui: &mut Ui, now: Statistic) -> Option<Statistic> {
                 }
             }
         });
+    list.response
+        .widget_info(|| WidgetInfo::labeled(egui::Role::ComboBox, true, "Statistic"));
     chosen
 }
 
