@@ -152,7 +152,7 @@ proptest! {
 fn beyond_its_tables_a_product_grows_as_physics_says() {
     let calibrations = Calibrations::embedded().unwrap();
     let catalog = Catalog::embedded().unwrap();
-    let mut asked = 0;
+    let (mut asked, mut smooth) = (0, 0);
     for surface in calibrations.surfaces() {
         if surface.id.family != Family::Gemm || surface.held_out.rows < 5000 {
             continue;
@@ -176,16 +176,17 @@ fn beyond_its_tables_a_product_grows_as_physics_says() {
             });
             surface.estimate(&hardware, &shape)
         };
-        // Sixteenths of the edge on both sides, alike in their powers of two: kernels go by those.
-        let (at, beyond) = (time(edge * 15.0 / 16.0), time(edge * 17.0 / 16.0));
+        let (at, beyond) = (time(edge), time(edge * 17.0 / 16.0));
         assert!((at.beyond - 1.0).abs() < 1e-3, "{:?}", surface.id);
         assert!(beyond.beyond > 1.05, "{:?}", surface.id);
-        let step = beyond.parts.seconds / at.parts.seconds / (17.0 / 15.0);
+        // Rows of another power of two may run another kernel, which the forest has learnt.
+        let step = beyond.parts.seconds / at.parts.seconds / (17.0 / 16.0);
         assert!(
-            (0.85..1.15).contains(&step),
+            (0.75..1.35).contains(&step),
             "{:?}: {step} across the edge",
             surface.id
         );
+        smooth += i32::from((0.92..1.08).contains(&step));
         // Where both operands spill from L2 between, twice the rows are somewhat more than that.
         let double = time(edge * 32.0).parts.seconds / time(edge * 16.0).parts.seconds;
         // Kernels for few rows only (vLLM's with swapped operands) are bound by weights for long.
@@ -197,4 +198,5 @@ fn beyond_its_tables_a_product_grows_as_physics_says() {
         asked += 1;
     }
     assert!(asked > 50, "{asked} surfaces");
+    assert!(smooth * 10 >= asked * 8, "{smooth} of {asked} are smooth");
 }
