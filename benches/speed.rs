@@ -253,7 +253,6 @@ fn slopes(c: &mut Criterion) {
         let pool = &mut design.pools[0];
         pool.layout = Layout::SINGLE;
         pool.layout.tp = 1;
-        let group_of = pool.gpus[0].group.clone();
         pool.gpus = (0..nodes)
             .map(|node| format!("{group_of}/{node}/0-7").parse().expect("a range"))
             .collect();

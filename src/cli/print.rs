@@ -191,7 +191,9 @@ fn pool_time(pool: &PoolTime) -> Vec<String> {
         let classes: Vec<String> = phase
             .by_class
             .iter()
-            .map(|(class, seconds)| format!("{class} {:.0} %", seconds / pool.seconds * 100.0))
+            .map(|(class, seconds)| (class, seconds / pool.seconds))
+            .filter(|(_, share)| *share >= 0.005)
+            .map(|(class, share)| format!("{class} {:.0} %", share * 100.0))
             .collect();
         format!(
             "  {:<10} {} steps {}, {:.0} tokens each: {}",

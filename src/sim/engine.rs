@@ -118,7 +118,7 @@ pub fn run_recorded(
 pub(super) struct Watched {
     pub(super) summary: Summary,
     /// By replica: start of every step, and who is in it (name and tokens).
-    pub(super) steps: Vec<Vec<(Nanos, Vec<(u64, u32)>)>>,
+    pub(super) steps: Vec<Vec<super::replica::Noted>>,
     pub(super) records: Vec<super::metrics::Record>,
 }
 

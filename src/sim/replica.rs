@@ -41,10 +41,14 @@ pub(super) struct ReplicaState {
     last_end: Option<Nanos>,
     /// Start of every step of every lane, and who is in it: name and tokens.
     #[cfg(test)]
-    pub(super) log: Vec<(Nanos, Vec<(u64, u32)>)>,
+    pub(super) log: Vec<Noted>,
     pub(super) steps: u64,
     pub(super) request_steps: u64,
 }
+
+/// A step by hand: when it starts, and who is in it (name and tokens).
+#[cfg(test)]
+pub(super) type Noted = (Nanos, Vec<(u64, u32)>);
 
 /// A launched step: which cohort, when it ends, when the first stage takes another.
 pub(super) struct Launched {

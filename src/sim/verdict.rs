@@ -152,8 +152,9 @@ fn class_words(
 fn products(what: &str, tokens: f64, steps: &str, pool: &PlannedPool) -> (&'static str, String) {
     let ridge = ridge(pool);
     if tokens < ridge {
+        let digits = usize::from(tokens < 10.0);
         let words = format!(
-            "{what} read weights in {steps} ({tokens:.0} tokens a weight; they compute from about {ridge:.0} on)"
+            "{what} read weights in {steps}, {tokens:.digits$} tokens each (bound by compute from {ridge:.0} on)"
         );
         ("weight-bandwidth", words)
     } else {

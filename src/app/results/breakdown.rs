@@ -1,21 +1,22 @@
 //! What limits the design in view at one of its loads, and where its device time goes: sentences on
 //! the left, on the right a table per pool of operator classes by what steps carried.
 
+use super::plot::short;
 use super::{ResultsView, Shown, empty_ui, provenance_ui, what_to_do};
 use crate::app::style;
 use crate::app::theme::{Theme, space};
 use crate::cost::Class;
 use crate::jobs::CurvePoint;
 use crate::report::load_value;
-use crate::sim::{Limit, PoolTime, Summary};
+use crate::sim::{Limit, PhaseTime, PoolTime, Summary};
 use crate::workload::Load;
 use eframe::egui::{self, Align, ComboBox, Label, Layout, RichText, ScrollArea, Sense, Ui, vec2};
 
 /// Height of the line below.
 const FOOTER: f32 = 22.0;
-/// Width of a pool's table: names, two columns of bars with their numbers.
-const NAMES: f32 = 138.0;
-const COLUMN: f32 = 108.0;
+/// Widths of a pool's table: names, and a column of bars with their numbers per kind of steps.
+const NAMES: f32 = 96.0;
+const COLUMN: f32 = 100.0;
 const ROW: f32 = 18.0;
 
 /// Which load is looked at: the design's place among the tabs and the point's on its curve.
@@ -63,7 +64,8 @@ pub(super) fn breakdown_ui(ui: &mut Ui, view: &mut ResultsView, shown: &Shown<'_
             .auto_shrink([false, false])
             .show(ui, |ui| {
                 ui.horizontal_top(|ui| {
-                    let width = (size.x * 0.42).clamp(280.0, 460.0);
+                    ui.spacing_mut().item_spacing.x = 0.0;
+                    let width = (size.x * 0.37).clamp(240.0, 460.0);
                     ui.allocate_ui(vec2(width, 10.0), |ui| {
                         ui.vertical(|ui| {
                             ui.set_width(width);
@@ -92,16 +94,16 @@ fn served(points: &[CurvePoint]) -> usize {
 }
 
 fn load_words(point: &CurvePoint) -> String {
-    let value = load_value(point.load);
+    let value = short(load_value(point.load));
     let saturated = if point.summary.saturated {
         ", saturated"
     } else {
         ""
     };
     match point.load {
-        Load::Rate(_) => format!("{value:.3} requests/s{saturated}"),
-        Load::Concurrency(_) => format!("{value:.0} in flight{saturated}"),
-        Load::TraceSpeed(_) => format!("{value:.3} × the trace{saturated}"),
+        Load::Rate(_) => format!("{value} requests/s{saturated}"),
+        Load::Concurrency(_) => format!("{value} in flight{saturated}"),
+        Load::TraceSpeed(_) => format!("{value} × the trace{saturated}"),
     }
 }
 
@@ -121,7 +123,8 @@ fn limit_ui(ui: &mut Ui, theme: &Theme, limit: &Limit) {
         ui.spacing_mut().item_spacing.x = space::S;
         let (rect, _) = ui.allocate_exact_size(vec2(40.0, 16.0), Sense::hover());
         bar(ui, theme, rect, limit.weight);
-        let mut text = limit.text.clone();
+        // A number stays with its sign.
+        let mut text = limit.text.replace(" %", "\u{a0}%");
         if let Some(first) = text.get(..1) {
             // Sentences start with a pool's name or a small letter.
             text = format!("{}{}", first.to_uppercase(), &text[1..]);
@@ -142,19 +145,22 @@ fn bar(ui: &Ui, theme: &Theme, rect: egui::Rect, share: f64) {
 
 fn pool_ui(ui: &mut Ui, theme: &Theme, pool: &PoolTime) {
     ui.spacing_mut().item_spacing = vec2(0.0, 1.0);
+    ui.spacing_mut().interact_size.y = ROW;
     ui.add(Label::new(RichText::new(&pool.pool).family(style::semibold())).truncate());
     let counts = format!(
-        "{:.0} % busy · {:.1} run, {:.1} wait · KV {:.0} %",
+        "{:.0} % busy · {} run, {} wait · KV {:.0} %",
         pool.busy * 100.0,
-        pool.running,
-        pool.waiting,
+        short(pool.running),
+        short(pool.waiting),
         pool.kv * 100.0
     );
     ui.label(RichText::new(counts).small().color(theme.text_muted))
         .on_hover_text("Requests and KV memory on average while steps run");
+    // A pool that only prefills or only decodes has one column.
+    let phases: Vec<&PhaseTime> = pool.phases.iter().filter(|p| p.steps > 0).collect();
     row(ui, |ui| {
-        name_ui(ui, theme, "Share of device time");
-        for phase in &pool.phases {
+        name_ui(ui, theme, "of device time");
+        for phase in &phases {
             let words = RichText::new(format!("steps {}", phase.carries)).small();
             let hover = format!(
                 "{} steps, {:.0} tokens each, {:.0} of them decodes",
@@ -166,13 +172,12 @@ fn pool_ui(ui: &mut Ui, theme: &Theme, pool: &PoolTime) {
         }
     });
     let share = |seconds: f64| seconds / pool.seconds.max(f64::MIN_POSITIVE);
-    let of = |name: &str, phase: usize| {
-        let classes = pool.phases.get(phase).map(|phase| &phase.by_class);
-        let found = classes.and_then(|all| all.iter().find(|(class, _)| *class == name));
+    let of = |name: &str, phase: &PhaseTime| {
+        let found = phase.by_class.iter().find(|(class, _)| *class == name);
         found.map_or(0.0, |(_, seconds)| share(*seconds))
     };
     for class in Class::ALL {
-        let shares = [of(class.name(), 0), of(class.name(), 1)];
+        let shares: Vec<f64> = phases.iter().map(|p| of(class.name(), p)).collect();
         if shares.iter().all(|share| *share < 5e-4) {
             continue;
         }
@@ -183,12 +188,14 @@ fn pool_ui(ui: &mut Ui, theme: &Theme, pool: &PoolTime) {
             }
         });
     }
-    row(ui, |ui| {
-        name_ui(ui, theme, "all");
-        for phase in &pool.phases {
-            cell(ui, |ui| share_ui(ui, theme, share(phase.seconds)));
-        }
-    });
+    if phases.len() > 1 {
+        row(ui, |ui| {
+            name_ui(ui, theme, "all");
+            for phase in &phases {
+                cell(ui, |ui| share_ui(ui, theme, share(phase.seconds)));
+            }
+        });
+    }
 }
 
 fn row(ui: &mut Ui, add: impl FnOnce(&mut Ui)) {

@@ -5,6 +5,7 @@ pub(super) mod calibration;
 mod cost;
 mod curve;
 mod figure;
+mod header;
 mod memory;
 mod model;
 mod numbers;
@@ -14,20 +15,21 @@ mod still;
 mod table;
 
 use super::calibrating::Calibrating;
-use super::command::{Actions, UiCommand};
+use super::command::Actions;
 use super::inspector::Inspected;
 use super::outcome::{DesignOutcome, Freshness, Outcome};
 use super::style;
-use super::theme::{Theme, space};
+use super::theme::Theme;
 use super::widgets::sentence;
-use crate::jobs::{CalibrationProgress, CurvePoint};
+use crate::jobs::CurvePoint;
 use crate::plan::Design;
 use crate::project::Project;
 use crate::report::{LoadKind, Statistic, provenance_line};
 use crate::sim::{Provenance, Summary};
 pub use calibration::CalibrationView;
 pub use cost::CostView;
-use eframe::egui::{self, Button, RichText, Sense, Stroke, Ui};
+use eframe::egui::{self, RichText, Ui};
+pub use header::progress_ui;
 pub use problems::problem_counts;
 
 /// A tab of the panel.
@@ -222,7 +224,7 @@ impl<'a> Shown<'a> {
 pub fn results_ui(ui: &mut Ui, view: &mut ResultsView, shown: &Shown<'_>, actions: &mut Actions) {
     // A panel is as high as what is in it; this one is as high as the user made it.
     ui.set_min_height(ui.available_height());
-    header_ui(ui, view, shown, actions);
+    header::header_ui(ui, view, shown, actions);
     match view.tab {
         ResultsTab::Curve => curve::curve_ui(ui, view, shown, actions),
         ResultsTab::Table => table::table_ui(ui, view, shown),
@@ -235,154 +237,6 @@ pub fn results_ui(ui: &mut Ui, view: &mut ResultsView, shown: &Shown<'_>, action
         }
         ResultsTab::Problems => problems::problems_ui(ui, shown, actions),
     }
-}
-
-/// Below this width tabs stand closer and only the top bar says how a run is going.
-const NARROW: f32 = 860.0;
-
-fn header_ui(ui: &mut Ui, view: &mut ResultsView, shown: &Shown<'_>, actions: &mut Actions) {
-    let theme = shown.theme();
-    ui.horizontal(|ui| {
-        ui.set_min_height(30.0);
-        ui.spacing_mut().item_spacing.x = space::XS;
-        let narrow = ui.available_width() < NARROW;
-        if narrow {
-            ui.spacing_mut().button_padding.x = 7.0;
-        }
-        for tab in ResultsTab::ALL {
-            let problems = problem_counts(shown).problems();
-            let words = match tab {
-                ResultsTab::Problems if problems > 0 => format!("Problems {problems}"),
-                _ => tab.name().to_owned(),
-            };
-            if tab_ui(ui, theme, &words, view.tab == tab) {
-                view.tab = tab;
-            }
-        }
-        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-            ui.spacing_mut().item_spacing.x = space::S;
-            let curves = matches!(view.tab, ResultsTab::Curve | ResultsTab::Table);
-            let calibration = view.tab == ResultsTab::Calibration && view.calibration.is_plot();
-            if curves || calibration || view.tab == ResultsTab::Cost {
-                let any = match view.tab {
-                    ResultsTab::Calibration => view.calibration.has_plot(shown.calibrating),
-                    ResultsTab::Cost => true,
-                    _ => shown.lines.iter().any(|l| !l.points.is_empty()),
-                };
-                let export = Button::new(RichText::new("Export…").color(theme.accent)).frame(false);
-                if ui
-                    .add_enabled(any, export)
-                    .on_hover_text(UiCommand::ExportPlot.tooltip())
-                    .clicked()
-                {
-                    actions.command(UiCommand::ExportPlot);
-                }
-            }
-            if curves {
-                statistic_ui(ui, view, shown, actions);
-            }
-            // The top bar says it too.
-            if !(narrow && curves) {
-                run_progress_ui(ui, shown, actions);
-            }
-        });
-    });
-}
-
-fn tab_ui(ui: &mut Ui, theme: &Theme, words: &str, on: bool) -> bool {
-    let text = RichText::new(words).family(style::medium()).color(if on {
-        theme.text
-    } else {
-        theme.text_muted
-    });
-    let response = ui.add(
-        Button::new(text)
-            .frame_when_inactive(false)
-            .sense(Sense::click()),
-    );
-    response.widget_info(|| egui::WidgetInfo::selected(egui::Role::Tab, true, on, words));
-    if on {
-        let rect = response.rect;
-        ui.painter().hline(
-            rect.x_range().shrink(7.0),
-            rect.bottom() + 1.0,
-            Stroke::new(2.0, theme.accent),
-        );
-    }
-    response.clicked()
-}
-
-/// Mean and percentiles as one row of buttons.
-fn statistic_ui(ui: &mut Ui, view: &mut ResultsView, shown: &Shown<'_>, actions: &mut Actions) {
-    let theme = shown.theme();
-    let now = view.statistic(shown.project());
-    ui.scope(|ui| {
-        ui.spacing_mut().item_spacing.x = 1.0;
-        ui.spacing_mut().button_padding.x = 7.0;
-        // Laid out from the right.
-        for statistic in Statistic::ALL.into_iter().rev() {
-            let on = statistic == now;
-            let text = RichText::new(statistic.name()).small().color(if on {
-                theme.accent
-            } else {
-                theme.text_muted
-            });
-            let button = Button::new(text)
-                .fill(if on {
-                    theme.accent_soft
-                } else {
-                    egui::Color32::TRANSPARENT
-                })
-                .stroke(Stroke::NONE);
-            if ui.add(button).clicked() && !on {
-                match statistic.percentile() {
-                    None => view.mean = true,
-                    Some(percentile) => {
-                        view.mean = false;
-                        actions.edit(super::edit::Edit::project(
-                            format!("Plot {}", statistic.name()),
-                            move |p| p.curve.percentile = percentile,
-                        ));
-                    }
-                }
-            }
-        }
-    });
-}
-
-fn run_progress_ui(ui: &mut Ui, shown: &Shown<'_>, actions: &mut Actions) {
-    let Some((done, total)) = shown.progress else {
-        return;
-    };
-    let theme = shown.theme();
-    let cancel = ui
-        .add(Button::new("Cancel").small())
-        .on_hover_text(UiCommand::Cancel.tooltip());
-    if cancel.clicked() {
-        actions.command(UiCommand::Cancel);
-    }
-    bar_ui(ui, theme, done as usize, total as usize);
-}
-
-/// How far work on calibrations is, from the right: a bar, and what it is at.
-pub fn progress_ui(ui: &mut Ui, theme: &Theme, at: CalibrationProgress) {
-    bar_ui(ui, theme, at.done, at.total);
-    let words = if at.total > 0 {
-        format!("{}, {} of {}", at.stage, at.done, at.total)
-    } else {
-        format!("{}…", at.stage)
-    };
-    ui.label(RichText::new(words).small().color(theme.text_muted));
-}
-
-fn bar_ui(ui: &mut Ui, theme: &Theme, done: usize, total: usize) {
-    #[expect(clippy::cast_precision_loss, reason = "a share of a bar")]
-    let share = done as f32 / total.max(1) as f32;
-    let (rect, _) = ui.allocate_exact_size(egui::vec2(96.0, 4.0), Sense::hover());
-    ui.painter().rect_filled(rect, 2.0, theme.line);
-    let mut full = rect;
-    full.set_width(rect.width() * share.clamp(0.0, 1.0));
-    ui.painter().rect_filled(full, 2.0, theme.accent);
 }
 
 /// Where the numbers shown come from, in one line; all of it on hover.

@@ -8,6 +8,10 @@ use egui::accesskit::Role as Widget;
 /// The pool, as its engine starts, in view.
 fn with(kind: EngineKind) -> Harness<'static, App> {
     let mut project = example();
+    // Every change is simulated; little will do here.
+    project.workload.requests = 8;
+    project.curve.points = 1;
+    project.curve.loads = vec![1.0];
     let catalog = Catalog::embedded().unwrap();
     let gpu = catalog.gpu(&"h800-sxm".parse().unwrap()).unwrap();
     let pool = &mut project.designs[0].pools[0];
@@ -15,7 +19,14 @@ fn with(kind: EngineKind) -> Harness<'static, App> {
     let mut harness = window(project);
     let pool = Item::Pool(PoolId::from_label("serve"));
     ask(&mut harness, Action::Select(Selection::one(pool)));
+    quiet(&mut harness);
     harness
+}
+
+/// Until no run is under way: what comes in would move things while they are clicked.
+fn quiet(harness: &mut Harness<'static, App>) {
+    settle(harness);
+    wait_for(harness, "runs end", |app| !app.runner.is_busy());
 }
 
 fn engine(harness: &Harness<'static, App>) -> Engine {
@@ -31,32 +42,33 @@ fn unfold(harness: &mut Harness<'static, App>, part: &str) {
         .click();
     // The part opens over a few frames.
     harness.run_steps(20);
+    quiet(harness);
 }
 
 fn choose(harness: &mut Harness<'static, App>, field: &str, value: &str) {
     harness
         .get_by_role_and_label(Widget::ComboBox, field)
         .click();
-    settle(harness);
+    quiet(harness);
     harness.get_by_label(value).click();
-    settle(harness);
+    quiet(harness);
 }
 
 fn tick(harness: &mut Harness<'static, App>, field: &str) {
     let label = harness.get_by_role_and_label(Widget::CheckBox, field);
     label.click();
-    settle(harness);
+    quiet(harness);
 }
 
 fn replace(harness: &mut Harness<'static, App>, field: &str, text: &str) {
     harness.get_by_label(field).focus();
-    settle(harness);
+    quiet(harness);
     harness.key_combination_modifiers(egui::Modifiers::COMMAND, &[egui::Key::A]);
-    settle(harness);
+    quiet(harness);
     harness.get_by_label(field).type_text(text);
     harness.step();
     harness.key_press(egui::Key::Enter);
-    settle(harness);
+    quiet(harness);
 }
 
 /// The change has that name, and undo takes it back.
@@ -64,7 +76,7 @@ fn undo(harness: &mut Harness<'static, App>, label: &str, before: &Engine) {
     assert_eq!(harness.state().history.undo_label(), Some(label));
     assert_ne!(engine(harness), *before);
     harness.key_press_modifiers(egui::Modifiers::COMMAND, egui::Key::Z);
-    settle(harness);
+    quiet(harness);
     assert_eq!(engine(harness), *before);
 }
 
@@ -77,10 +89,10 @@ fn the_scheduler_is_chosen_and_the_defaults_come_back_at_a_click() {
     choose(&mut harness, "Scheduler", "Sarathi");
     assert_eq!(engine(&harness).scheduling.scheduler, Scheduler::Sarathi);
     harness.get_by_label("Defaults of vLLM 0.11.0").click();
-    settle(&mut harness);
+    quiet(&mut harness);
     assert_eq!(engine(&harness), before);
     harness.key_press_modifiers(egui::Modifiers::COMMAND, egui::Key::Z);
-    settle(&mut harness);
+    quiet(&mut harness);
     undo(&mut harness, "scheduler Sarathi", &before);
 }
 
@@ -107,9 +119,9 @@ fn tiers_are_added_changed_and_removed() {
     harness
         .get_by_role_and_label(Widget::Button, "KV tiers")
         .click();
-    settle(&mut harness);
+    quiet(&mut harness);
     harness.get_by_label("Host memory").click();
-    settle(&mut harness);
+    quiet(&mut harness);
     let tiers = engine(&harness).caching.tiers;
     assert_eq!(tiers.len(), 1);
     assert_eq!(tiers[0].kind, TierKind::Host);

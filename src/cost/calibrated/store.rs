@@ -11,6 +11,7 @@ use super::shape::Family;
 use super::surface::{Attributes, Errors, Surface, TableId};
 use crate::catalog::{CatalogError, GpuId, preset_layers};
 use crate::cost::operator::Band;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -476,9 +477,13 @@ impl Calibrations {
     pub fn load(user_dir: Option<&Path>) -> Result<Self, CalibrationError> {
         let mut surfaces = BTreeMap::new();
         let mut stand_ins = BTreeMap::new();
-        for file in preset_layers(KIND, user_dir)? {
-            let place = file.origin.to_string();
-            let own = Self::parse(&file.text, &place)?;
+        // Unpacking the forests is most of a start: side by side.
+        let files: Vec<_> = preset_layers(KIND, user_dir)?.into_iter().collect();
+        let parsed = files
+            .par_iter()
+            .map(|file| Self::parse(&file.text, &file.origin.to_string()))
+            .collect::<Result<Vec<_>, _>>()?;
+        for own in parsed {
             surfaces.extend(own.surfaces.into_iter().map(|own| (own.id.clone(), own)));
             stand_ins.extend(own.stand_ins);
         }

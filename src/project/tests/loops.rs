@@ -1,5 +1,6 @@
 //! A project with what version 3 of the format added: how engines' loops run.
 
+use super::sample::everything;
 use super::{GOLDEN, golden_path, message, to_text};
 use crate::catalog::ModelId;
 use crate::plan::{
@@ -11,7 +12,7 @@ use crate::units::{ByteRate, Bytes, Seconds};
 
 /// Every setting of an engine's loop, every one other than where it starts, in some pool.
 pub(super) fn every_setting() -> Project {
-    let mut project = super::everything_of_version_1();
+    let mut project = everything();
     let drafts = [
         None,
         Some(Draft::Ngram),
