@@ -220,9 +220,20 @@ impl Lane {
         }
     }
 
-    /// Whether its queue has come to the scheduler by now.
-    fn is_visible(&self, requests: &Arena, id: ReqId) -> bool {
-        requests[id].queued <= self.visible
+    /// The request at the head of the queue that may be admitted next, if there is a place and it has
+    /// been seen, and the tokens of its prompt that are not cached; those to be read from below
+    /// first are put aside. [`Self::forget_hit`] if it is not admitted.
+    fn next_waiting(&mut self, requests: &mut Arena) -> Option<(ReqId, u32)> {
+        loop {
+            let id = self.waiting.front()?;
+            if self.running >= self.settings.max_seqs || requests[id].queued > self.visible {
+                return None;
+            }
+            if self.find_hit(requests, id) > 0 && self.start_load(requests, id) {
+                continue;
+            }
+            return Some((id, requests[id].base - requests[id].computed));
+        }
     }
 
     /// Takes the decodes' blocks of the next step, sending others back where there are none, and

@@ -146,8 +146,7 @@ impl Lane {
             let done = request.produced + gets >= request.output;
             if done {
                 requests[*id].held = taken;
-                let base = requests[*id].base;
-                self.finish_drafting(requests, index, *id, base + gets);
+                self.finish(requests, index, *id, *gets);
                 ended.finished.push(*id);
                 continue;
             }
@@ -161,16 +160,5 @@ impl Lane {
             let kept = self.memory.bytes(request.base);
             self.memory.give(self.memory.bytes(taken) - kept);
         }
-    }
-
-    fn finish_drafting(&mut self, requests: &mut Arena, index: usize, id: ReqId, cached: u32) {
-        let cohort = &mut self.cohorts[index];
-        cohort.leave(requests, id);
-        cohort.unlink(requests, id);
-        let request = &requests[id];
-        let whole = request.input.saturating_add(request.output);
-        self.let_go(requests, id, whole.saturating_sub(1).min(cached));
-        self.running -= 1;
-        self.full = false;
     }
 }

@@ -64,7 +64,8 @@ impl MlaContext {
         more: &[(f64, f64)],
     ) -> (f64, f64) {
         let (mut narrow, wide) = self.products(own.fill);
-        let mut weights = self.products(0.0).0 + self.products(0.0).1;
+        let bare = self.products(0.0);
+        let mut weights = bare.0 + bare.1;
         for (inner, outer) in more {
             narrow += (inner + own.fill) * outer;
             weights += inner * outer;

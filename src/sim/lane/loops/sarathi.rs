@@ -28,17 +28,9 @@ impl Lane {
             budget -= tokens;
             batch.push(requests, id, tokens);
         }
-        while let Some(id) = self.waiting.front() {
-            if self.running >= self.settings.max_seqs
-                || budget == 0
-                || !self.is_visible(requests, id)
-            {
-                break;
-            }
-            if self.find_hit(requests, id) > 0 && self.start_load(requests, id) {
-                continue;
-            }
-            let rest = requests[id].base - requests[id].computed;
+        while budget > 0
+            && let Some((id, rest)) = self.next_waiting(requests)
+        {
             let tokens = rest.min(budget);
             if tokens < rest && !self.settings.chunked
                 || !self.admit(requests, index, batch, id, tokens, true)

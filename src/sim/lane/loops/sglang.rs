@@ -81,18 +81,18 @@ impl Lane {
             waiting.sort_by_rank(|id| u32::MAX - self.cached(requests, id));
             self.waiting = waiting;
         }
-        while let Some(id) = self.waiting.front() {
+        while !self.waiting.is_empty() {
             if self.running >= self.settings.max_seqs {
                 self.full = true;
                 break;
             }
-            if room.chunk == 0 || room.input == 0 || !self.is_visible(requests, id) {
+            if room.chunk == 0 || room.input == 0 {
                 break;
             }
-            if self.find_hit(requests, id) > 0 && self.start_load(requests, id) {
-                continue;
-            }
-            if !self.admit_prompt(requests, index, id, batch, &mut room) {
+            let Some((id, rest)) = self.next_waiting(requests) else {
+                break;
+            };
+            if !self.admit_prompt(requests, index, (id, rest), batch, &mut room) {
                 self.forget_hit(requests, id);
                 break;
             }
@@ -169,12 +169,10 @@ impl Lane {
         &mut self,
         requests: &mut Arena,
         index: usize,
-        id: ReqId,
+        (id, rest): (ReqId, u32),
         batch: &mut Batch,
         room: &mut Room,
     ) -> bool {
-        let request = requests[id];
-        let rest = request.base - request.computed;
         let answer = answer(requests, id);
         let per_token = self.memory.per_token();
         let whole = (f64::from(rest) + f64::from(answer)) * per_token;

@@ -38,14 +38,7 @@ impl Lane {
 
     /// Whole prompts of waiting requests, as places and promises allow.
     fn admit_whole(&mut self, requests: &mut Arena, index: usize, batch: &mut Batch) {
-        while let Some(id) = self.waiting.front() {
-            if self.running >= self.settings.max_seqs || !self.is_visible(requests, id) {
-                break;
-            }
-            if self.find_hit(requests, id) > 0 && self.start_load(requests, id) {
-                continue;
-            }
-            let rest = requests[id].base - requests[id].computed;
+        while let Some((id, rest)) = self.next_waiting(requests) {
             if !self.admit(requests, index, batch, id, rest, true) {
                 self.forget_hit(requests, id);
                 break;

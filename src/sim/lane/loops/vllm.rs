@@ -105,17 +105,9 @@ impl Lane {
         mut budget: u32,
     ) {
         let partial = self.settings.scheduling.max_num_partial_prefills as usize;
-        while let Some(id) = self.waiting.front() {
-            if self.running >= self.settings.max_seqs
-                || budget == 0
-                || !self.is_visible(requests, id)
-            {
-                break;
-            }
-            if self.find_hit(requests, id) > 0 && self.start_load(requests, id) {
-                continue;
-            }
-            let rest = requests[id].base - requests[id].computed;
+        while budget > 0
+            && let Some((id, rest)) = self.next_waiting(requests)
+        {
             let tokens = self.share_of_prompt(rest, budget);
             let is_cut = tokens < rest;
             let crowded =
