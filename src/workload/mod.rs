@@ -13,7 +13,9 @@ mod spec;
 mod trace;
 
 pub use draw::{Drawn, Segment, Source, Turn};
-pub use rng::{Stream, gamma, log_normal_mean, standard_exponential, standard_normal, uniform};
+pub use rng::{
+    Stream, gamma, log_normal_mean, split_mix, standard_exponential, standard_normal, uniform, unit,
+};
 pub use sessions::{
     Count, Hidden, MAX_CLASSES, MAX_SYSTEM_PROMPTS, MAX_TURNS, PriorityClass, Sessions,
     SystemPrompt, Wait,

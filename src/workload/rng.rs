@@ -61,17 +61,24 @@ impl Stream {
 }
 
 /// The mixing step of SplitMix64 (Steele, Lea & Flood 2014).
-const fn split_mix(mut x: u64) -> u64 {
+#[must_use]
+pub const fn split_mix(mut x: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ (x >> 31)
 }
 
+/// Random bits as a real number in [0, 1): the upper 53 of them.
+#[must_use]
+pub const fn unit(bits: u64) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "53 bits fit")]
+    let upper = (bits >> 11) as f64;
+    upper / 9_007_199_254_740_992.0
+}
+
 /// A real number in [0, 1) with 53 random bits.
 pub fn uniform(stream: &mut Stream) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "53 bits fit")]
-    let bits = (stream.next_u64() >> 11) as f64;
-    bits / 9_007_199_254_740_992.0
+    unit(stream.next_u64())
 }
 
 /// Exponential with mean 1, by inversion: −ln(1 − u). Not truncated.

@@ -11,6 +11,7 @@ use super::{Ended, Lane};
 use crate::cost::Reach;
 use crate::plan::Speculation;
 use crate::sim::request::{Arena, ReqId, Request};
+use crate::workload::{split_mix, unit};
 
 /// Decodes that verify drafts.
 #[derive(Debug)]
@@ -23,16 +24,8 @@ pub(super) struct Drafts {
 
 /// A number in [0, 1) that looks drawn by chance, of a name.
 fn chance(seed: u64, name: u64, position: u64) -> f64 {
-    // SplitMix64's finaliser (Steele, Lea and Flood 2014), twice.
-    let mix = |mut z: u64| {
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    };
-    let mixed = mix(mix(seed ^ name.wrapping_mul(0x9e37_79b9_7f4a_7c15)) ^ position);
-    #[expect(clippy::cast_precision_loss, reason = "53 bits")]
-    let share = (mixed >> 11) as f64;
-    share / 9_007_199_254_740_992.0
+    let named = split_mix(seed ^ name.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    unit(split_mix(named ^ position))
 }
 
 impl Drafts {
