@@ -9,7 +9,7 @@ use super::lane::Ended;
 use super::metrics::Metrics;
 use super::network::Network;
 use super::pricer::Pricer;
-use super::queue::{Event, EventQueue, Nanos};
+use super::queue::{Event, EventQueue, Nanos, Turn};
 use super::record::{Recorder, Recording, Timeline};
 use super::replica::ReplicaState;
 use super::request::{Arena, ReqId};
@@ -104,7 +104,11 @@ pub fn run_recorded(
     control: Control<'_>,
     recording: Recording<'_>,
 ) -> Result<(Summary, Option<Timeline>), SimError> {
+    let stepped = recording.timeline || recording.trace.is_some();
     let mut engine = Engine::new(scenario, recording)?;
+    if stepped {
+        engine.step_all();
+    }
     engine.go(control)?;
     engine.check()?;
     let summary = engine.summary(scenario);
@@ -144,6 +148,19 @@ pub(super) fn watch(
     }
 }
 
+/// Runs a scenario, every step an event or not.
+#[cfg(test)]
+pub(super) fn run_stepped(scenario: &Scenario, stepped: bool) -> Result<Summary, SimError> {
+    let cancel = AtomicBool::new(false);
+    let mut engine = Engine::new(scenario, Recording::default())?;
+    if stepped {
+        engine.step_all();
+    }
+    engine.go(Control { cancel: &cancel })?;
+    engine.check()?;
+    Ok(engine.summary(scenario))
+}
+
 /// What happens to prefilled requests of a replica.
 #[derive(Clone)]
 enum After {
@@ -172,6 +189,8 @@ struct Engine<'a> {
     closed: bool,
     queue: EventQueue,
     now: Nanos,
+    /// Whose event is being handled.
+    turn: Turn,
     /// When the tokens of the step that has just ended reach their clients.
     told: Nanos,
     requests: Arena,
@@ -301,6 +320,7 @@ impl<'a> Engine<'a> {
             source,
             queue: EventQueue::default(),
             now: 0,
+            turn: Turn::MAX,
             told: 0,
             requests: Arena::default(),
             recorder: Recorder::new(recording, plan, &replicas),
@@ -341,9 +361,22 @@ impl<'a> Engine<'a> {
         self
     }
 
+    /// Makes every step an event.
+    fn step_all(&mut self) {
+        for replica in &mut self.replicas {
+            replica.stepped = true;
+        }
+    }
+
     fn go(&mut self, control: Control<'_>) -> Result<(), SimError> {
         let (mut progress, mut progress_at) = (0, 0);
+        let mut look_at = CANCEL_EVERY;
         while let Some((at, event)) = self.queue.pop() {
+            if let Event::StepEnd { replica, .. } = event
+                && !self.replicas[replica as usize].is_due(at)
+            {
+                continue;
+            }
             if at > HORIZON {
                 return Err(match event {
                     Event::Arrival | Event::Turn { .. } => WorkloadError::TooSlow.into(),
@@ -351,8 +384,10 @@ impl<'a> Engine<'a> {
                 });
             }
             self.now = at;
+            self.turn = event.turn();
             self.events += 1;
-            if self.events.is_multiple_of(CANCEL_EVERY) {
+            if self.events >= look_at {
+                look_at = self.events + CANCEL_EVERY;
                 if control.cancel.load(Ordering::Relaxed) {
                     return Err(SimError::Cancelled);
                 }

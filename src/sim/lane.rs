@@ -23,6 +23,7 @@ mod loops;
 mod memory;
 mod reached;
 mod reuse;
+mod steady;
 mod waiting;
 
 pub(super) use batch::Batch;
@@ -84,6 +85,8 @@ pub(super) struct Lane {
     loads: Vec<(ReqId, Nanos)>,
     /// Share of its answer a request is expected still to need (SGLang).
     new_token_ratio: f64,
+    /// Whether everyone had what he needed when the last step was built, so that who waits was looked at.
+    clean: bool,
     /// Nobody more fits until someone leaves (SGLang's `batch_is_full`).
     full: bool,
 }
@@ -118,6 +121,7 @@ impl Lane {
             now: 0,
             loads: Vec::new(),
             new_token_ratio: loops::first_ratio(&settings.scheduling),
+            clean: true,
             full: false,
             settings,
         }
@@ -196,11 +200,12 @@ impl Lane {
     ) -> bool {
         self.now = now;
         self.visible = seen;
-        let pass = self.build(requests, index, batch);
+        let mut pass = self.build(requests, index, batch);
         // All gave way: the next pass admits again, as the engine's next call would.
         if batch.is_empty() && pass == Pass::Preempted {
-            self.build(requests, index, batch);
+            pass = self.build(requests, index, batch);
         }
+        self.clean = pass == Pass::Clean;
         let cohort = &mut self.cohorts[index];
         cohort.in_flight = !batch.is_empty();
         cohort.decoding = batch.decodes > 0;

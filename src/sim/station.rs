@@ -25,6 +25,11 @@ impl Station {
         }
     }
 
+    /// Whether it takes no time for anything.
+    pub(super) const fn is_free(&self) -> bool {
+        self.each == 0
+    }
+
     /// When `count` things that come now are done.
     pub(super) fn pass(&mut self, now: Nanos, count: u64) -> Nanos {
         if self.each == 0 {

@@ -94,7 +94,7 @@ fn one_request_takes_exactly_the_sum_of_its_steps() {
         pool,
         &scenario.fidelity,
     );
-    let mut ns = |lane: LaneShape<'_>| pricer.stage(0, &[lane]).total.div_ceil(1000);
+    let mut ns = |lane: LaneShape<'_>| pricer.stage(0, &[lane]).total.div_ceil(1_000_000);
     let prompt = [Chunk {
         tokens: 1000,
         context: 0,

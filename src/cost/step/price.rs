@@ -8,10 +8,14 @@
 //! one: the longer of the two sets the pace.
 
 use super::curve::Priced;
+use super::line::{Line, Seen};
 use crate::cost::operator::{Class, Origin};
 
-/// Integer time inside a step: 10⁻¹² s.
-pub type Picos = u64;
+/// Integer time inside a step: 10⁻¹⁵ s, so fine that attention can be a whole number for every entry.
+/// A step is shorter than five hours.
+pub type Femtos = u64;
+/// In a nanosecond.
+pub const FEMTOS_PER_NANO: Femtos = 1_000_000;
 
 /// How the kernels of a step are issued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -29,19 +33,19 @@ pub enum Issued {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StepPrice {
     /// Time of the device's kernels in all.
-    pub total: Picos,
+    pub total: Femtos,
     /// By [`Class`] index; [`Class::Host`] has nothing here, see [`Self::exposed`].
-    pub by_class: [Picos; Class::COUNT],
+    pub by_class: [Femtos; Class::COUNT],
     /// By [`Origin`] index.
-    pub by_origin: [Picos; Origin::COUNT],
+    pub by_origin: [Femtos; Origin::COUNT],
     /// How much less, and how much more, it may be: each part's own band, all off the same way.
-    pub off: [Picos; 2],
+    pub off: [Femtos; 2],
     /// Time the host takes to prepare it.
-    pub host: Picos,
+    pub host: Femtos,
     /// Kernels and graphs the host issues.
     pub launches: u32,
     /// Time of each of them.
-    pub launch: Picos,
+    pub launch: Femtos,
     /// How the model's kernels are issued.
     pub issued: Issued,
 }
@@ -49,13 +53,13 @@ pub struct StepPrice {
 impl StepPrice {
     /// Time of the host to issue all kernels and graphs.
     #[must_use]
-    pub const fn issue(&self) -> Picos {
+    pub const fn issue(&self) -> Femtos {
         self.launch.saturating_mul(self.launches as u64)
     }
 
     /// Time the step takes, host and device together.
     #[must_use]
-    pub fn took(&self, overlap: bool) -> Picos {
+    pub fn took(&self, overlap: bool) -> Femtos {
         let issue = self.issue();
         if overlap {
             self.total.max(self.host.saturating_add(issue))
@@ -70,19 +74,32 @@ impl StepPrice {
     /// What of [`Self::took`] the device does not hide: the share of [`Class::Host`], given by the
     /// design. With the classes it adds up to the step's time.
     #[must_use]
-    pub fn exposed(&self, overlap: bool) -> Picos {
+    pub fn exposed(&self, overlap: bool) -> Femtos {
         self.took(overlap) - self.total
     }
 
     pub(super) fn add(&mut self, class: Class, own: Priced) {
-        let time = picos(own.seconds);
+        let time = femtos(own.seconds);
         self.total = self.total.saturating_add(time);
         let sum = &mut self.by_class[class as usize];
         *sum = sum.saturating_add(time);
         let sum = &mut self.by_origin[own.origin as usize];
         *sum = sum.saturating_add(time);
         for (sum, share) in self.off.iter_mut().zip([own.band.below, own.band.above]) {
-            *sum = sum.saturating_add(picos(own.seconds * share));
+            *sum = sum.saturating_add(femtos(own.seconds * share));
+        }
+    }
+
+    /// Adds attention that sees so much.
+    pub(super) fn add_line(&mut self, line: &Line, seen: &Seen) {
+        let time = line.time.at(seen);
+        self.total = self.total.saturating_add(time);
+        let sum = &mut self.by_class[Class::Attention as usize];
+        *sum = sum.saturating_add(time);
+        let sum = &mut self.by_origin[line.origin as usize];
+        *sum = sum.saturating_add(time);
+        for (sum, off) in self.off.iter_mut().zip(&line.off) {
+            *sum = sum.saturating_add(off.at(seen));
         }
     }
 
@@ -107,7 +124,7 @@ impl StepPrice {
 
     /// The device's time and the launches of so many such parts.
     pub(super) fn times(&self, count: u32) -> Self {
-        let many = |own: Picos| own.saturating_mul(u64::from(count));
+        let many = |own: Femtos| own.saturating_mul(u64::from(count));
         Self {
             total: many(self.total),
             by_class: self.by_class.map(many),
@@ -119,14 +136,20 @@ impl StepPrice {
     }
 }
 
-/// Seconds to whole picoseconds. Prices are non-negative and far below the range's end.
+/// Seconds to whole femtoseconds. Prices are non-negative and far below the range's end.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "float casts saturate"
 )]
-pub(super) fn picos(seconds: f64) -> Picos {
-    (seconds * 1e12 + 0.5) as Picos
+pub(super) fn femtos(seconds: f64) -> Femtos {
+    (seconds * 1e15 + 0.5) as Femtos
+}
+
+/// Seconds to whole femtoseconds, rounded down; they may be negative.
+#[expect(clippy::cast_possible_truncation, reason = "float casts saturate")]
+pub(super) fn signed(seconds: f64) -> i64 {
+    (seconds * 1e15).floor() as i64
 }
 
 #[cfg(test)]

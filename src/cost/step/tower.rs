@@ -2,9 +2,10 @@
 //! sum over its kinds of layers and its ends, from tables filled as counts occur.
 
 use super::curve::Priced;
-use super::kinds::LayerKind;
+use super::kinds::{Attended, Growth, LayerKind};
 use super::launches::{Exchanges, Launches};
 use super::price::{Issued, StepPrice};
+use super::series::{Grown, Racer, Slope, slowest};
 use super::shape::LaneShape;
 use crate::cost::collective::{CommGroup, all_gather, all_reduce};
 use crate::cost::layer::{
@@ -64,6 +65,8 @@ pub(super) struct Tower {
     recurs: bool,
     launches: Launches,
     tables: [Vec<Option<StepPrice>>; TABLES],
+    /// The last price of a count that is not remembered.
+    beyond: Option<StepPrice>,
     /// Recurrences' steps by tokens of each sequence beside the first, by sequences.
     steps: Vec<Vec<Option<StepPrice>>>,
 }
@@ -115,6 +118,7 @@ impl Tower {
             launches: launches.with(fused),
             parts,
             tables: [const { Vec::new() }; TABLES],
+            beyond: None,
             steps: Vec::new(),
         }
     }
@@ -157,7 +161,7 @@ impl Tower {
             }
         }
         if self.moe {
-            slowest.add_all(&self.lookup(ranks, Table::Experts, all));
+            slowest.add_all(self.lookup(ranks, Table::Experts, all));
         }
         slowest.launches = launches;
         slowest.issued = pass.issued;
@@ -165,7 +169,7 @@ impl Tower {
     }
 
     fn lane(&mut self, ranks: &Ranks, lane: &LaneShape<'_>, tokens: u32, pass: Pass) -> StepPrice {
-        let mut price = self.lookup(ranks, Table::Lane, tokens);
+        let mut price = *self.lookup(ranks, Table::Lane, tokens);
         if lane.decodes > 0 {
             let padded = pass.issued == Issued::Whole;
             let sequences = lane.decodes.max(pass.sequences);
@@ -175,17 +179,19 @@ impl Tower {
                 } else {
                     lane.decodes + lane.drafted
                 };
-                price.add_all(&self.lookup(ranks, Table::Decode, decoding));
+                price.add_all(self.lookup(ranks, Table::Decode, decoding));
             }
             if self.recurs {
                 // Ragged drafts are padded to the longest.
                 let queries = (lane.decodes + lane.drafted).div_ceil(lane.decodes);
-                price.add_all(&self.step(ranks, queries, sequences));
+                price.add_all(self.step(ranks, queries, sequences));
             }
             for kind in &mut self.parts.kinds {
-                for own in kind.over_contexts(lane, sequences, &*ranks.prices) {
-                    price.add(Class::Attention, own.times(kind.count));
-                }
+                let state = (lane, Growth::default());
+                kind.over_contexts(state, sequences, &*ranks.prices, |own| match own {
+                    Attended::Line(line, along) => price.add_line(line, &along.seen),
+                    Attended::Between(own) => price.add(Class::Attention, own),
+                });
             }
         }
         for chunk in lane.chunks {
@@ -201,7 +207,7 @@ impl Tower {
             }
         }
         if ranks.layout.cp > 1 && !lane.chunks.is_empty() {
-            price.add_all(&self.lookup(ranks, Table::Gather, lane.prompt_tokens()));
+            price.add_all(self.lookup(ranks, Table::Gather, lane.prompt_tokens()));
         }
         let samples = lane.sampled > 0;
         if self.parts.last && samples {
@@ -212,7 +218,7 @@ impl Tower {
                 (false, true) => lane.going_on(),
                 (false, false) => lane.sampled,
             };
-            price.add_all(&self.lookup(ranks, Table::Head, sampled));
+            price.add_all(self.lookup(ranks, Table::Head, sampled));
         }
         price.launches = self.launches.step(
             pass.issued,
@@ -222,36 +228,69 @@ impl Tower {
         price
     }
 
-    fn lookup(&mut self, ranks: &Ranks, table: Table, key: u32) -> StepPrice {
-        let index = key as usize;
-        if let Some(Some(price)) = self.tables[table as usize].get(index) {
-            return *price;
+    /// By how much the slowest lane's price grows with each step, and for how many steps more; what
+    /// the lanes do is the same in all of them.
+    pub(super) fn slope(
+        &mut self,
+        ranks: &Ranks,
+        lanes: &[Grown<'_>],
+        pass: Pass,
+    ) -> Option<(Slope, u64)> {
+        let mut racers = Vec::with_capacity(lanes.len());
+        let mut steps = u64::MAX;
+        for (lane, growth) in lanes.iter().filter(|(lane, _)| lane.decodes > 0) {
+            let total = if lanes.len() > 1 {
+                let tokens = lane.on_rank(ranks.layout.cp).max(pass.tokens);
+                self.lane(ranks, lane, tokens, pass).total
+            } else {
+                0
+            };
+            let mut slope = Slope::default();
+            let sequences = lane.decodes.max(pass.sequences);
+            for kind in &mut self.parts.kinds {
+                let state = (lane, *growth);
+                kind.over_contexts(state, sequences, &*ranks.prices, |own| match own {
+                    Attended::Line(line, along) => steps = steps.min(slope.add(line, &along)),
+                    Attended::Between(_) => steps = 0,
+                });
+            }
+            racers.push(Racer { total, slope });
         }
-        let price = self.price_of(ranks, table, key);
-        if index <= REMEMBERED {
-            put(&mut self.tables[table as usize], index, price);
-        }
-        price
+        let (winner, until) = slowest(&racers)?;
+        Some((racers[winner].slope, steps.min(until)))
     }
 
-    fn step(&mut self, ranks: &Ranks, queries: u32, sequences: u32) -> StepPrice {
+    fn lookup(&mut self, ranks: &Ranks, table: Table, key: u32) -> &StepPrice {
+        let index = key as usize;
+        let known = self.tables[table as usize].get(index);
+        if !known.is_some_and(Option::is_some) {
+            let price = self.price_of(ranks, table, key);
+            if index > REMEMBERED {
+                return self.beyond.insert(price);
+            }
+            put(&mut self.tables[table as usize], index, price);
+        }
+        let table = &mut self.tables[table as usize];
+        table[index].get_or_insert_default()
+    }
+
+    fn step(&mut self, ranks: &Ranks, queries: u32, sequences: u32) -> &StepPrice {
         let (more, index) = (queries.saturating_sub(1) as usize, sequences as usize);
-        if let Some(Some(price)) = self.steps.get(more).and_then(|own| own.get(index)) {
-            return *price;
-        }
-        let mut price = StepPrice::default();
-        for kind in &self.parts.kinds {
-            let step = kind
-                .attention
-                .step(f64::from(sequences), f64::from(queries));
-            let step = step.map(|operator| (Class::Attention, operator));
-            add_kernels(&mut price, &*ranks.prices, step.into_iter(), kind.count);
-        }
         if self.steps.len() <= more {
             self.steps.resize_with(more + 1, Vec::new);
         }
-        put(&mut self.steps[more], index, price);
-        price
+        if !self.steps[more].get(index).is_some_and(Option::is_some) {
+            let mut price = StepPrice::default();
+            for kind in &self.parts.kinds {
+                let step = kind
+                    .attention
+                    .step(f64::from(sequences), f64::from(queries));
+                let step = step.map(|operator| (Class::Attention, operator));
+                add_kernels(&mut price, &*ranks.prices, step.into_iter(), kind.count);
+            }
+            put(&mut self.steps[more], index, price);
+        }
+        self.steps[more][index].get_or_insert_default()
     }
 
     fn price_of(&self, ranks: &Ranks, table: Table, key: u32) -> StepPrice {

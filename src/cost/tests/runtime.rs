@@ -140,13 +140,13 @@ fn a_graph_saves_exactly_the_launches() {
     assert_eq!((free.total, eager.total), (whole.total, whole.total));
     assert_eq!(free.took(false), free.total, "nothing is issued");
     // 40 µs each: 359 launches take longer than the kernels, 7 do not.
-    let each = 40_000_000;
+    let each = 40_000_000_000;
     assert_eq!(eager.took(false), 359 * each);
     assert!(eager.took(false) > 2 * eager.total);
     assert_eq!(whole.took(false), whole.total + each);
     // Cheap launches are hidden, but for the first.
     let quick = of(GraphMode::None, 1.0);
-    assert_eq!(quick.took(false), quick.total + 1_000_000);
+    assert_eq!(quick.took(false), quick.total + 1_000_000_000);
 }
 
 #[test]
@@ -319,7 +319,7 @@ fn a_draft_pass_costs_alike_at_every_depth() {
     assert_eq!(two.launches - one.launches, 13 + 1 + 3 + 2 + 4);
     // A pass reads a layer and the head, 0.385 and 1.245 GB of BF16, 2 × 4096 × 4096 of the fusion,
     // and 80,000 tokens' keys and values of one layer, 4,096 B each.
-    let pass = (two.total - one.total) as f64 * 1e-12;
+    let pass = (two.total - one.total) as f64 * 1e-15;
     let floor = (0.385e9 + 1.245e9 + 0.067e9 + 0.328e9) / 4.8e12;
     assert!((1.0..1.4).contains(&(pass / floor)), "{pass} {floor}");
     // The smaller model passes over all its layers.
@@ -385,7 +385,7 @@ fn context_parallelism_splits_prompts_and_not_decodes() {
     let told = prompt(&eight, 32_768).by_class[Class::Communication as usize];
     // 36 layers × 4,096 B × 32,768 tokens, 7/8 of which each rank receives.
     let least = 36.0 * 4096.0 * 32_768.0 * 7.0 / 8.0 / 450e9;
-    let told = told as f64 * 1e-12;
+    let told = told as f64 * 1e-15;
     assert!((1.0..2.0).contains(&(told / least)), "{told} {least}");
 }
 

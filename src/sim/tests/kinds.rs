@@ -110,7 +110,7 @@ fn a_request_takes_the_sum_of_its_steps_whatever_its_layers_see() {
             pool,
             &scenario.fidelity,
         );
-        let mut ns = |lane: LaneShape<'_>| pricer.stage(0, &[lane]).total.div_ceil(1000);
+        let mut ns = |lane: LaneShape<'_>| pricer.stage(0, &[lane]).total.div_ceil(1_000_000);
         let prompt = [Chunk {
             tokens: 60,
             context: 0,
