@@ -5,6 +5,7 @@ use super::asked::asked;
 use super::exchange::{Collective, EngineAllReduce, Exchange};
 use super::hardware::Hardware;
 use super::relatives::relatives;
+use super::route::route;
 use super::shape::{Family, Shape};
 use super::store::{Calibrations, Match, Wanted};
 use super::surface::{Estimate, Surface};
@@ -13,6 +14,7 @@ use crate::cost::operator::{
     Band, Fidelity, Joint, MEASURED_UP_TO, OpCost, Operator, Origin, Prices, TransferEngine,
 };
 use crate::cost::roofline::RooflineOn;
+use crate::cost::routed::Routed;
 use crate::plan::{Engine, EngineKind};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -100,6 +102,12 @@ struct Chosen {
     band: Band,
 }
 
+/// Whatever kernel the engine uses most.
+pub(super) const ANY_KERNEL: &str = "";
+/// TensorRT-LLM's two exchanges over NVLink, by their names in tables.
+pub(super) const TWO_SIDED: &str = "NVLinkTwoSided";
+pub(super) const ONE_SIDED: &str = "NVLinkOneSided";
+
 /// One engine's kernels on one GPU.
 #[derive(Debug, Clone)]
 pub struct CalibratedOn {
@@ -123,30 +131,42 @@ impl CalibratedOn {
     fn of(calibrations: &Calibrations, catalog: &Catalog, gpu: &Gpu, engine: &Engine) -> Self {
         let mut chosen = Vec::new();
         for (family, precision) in calibrations.kinds() {
-            // A library of its own has versions of its own: the newest.
+            // A library of its own has versions of its own: the newest. Tables name it by the engine
+            // they measured it in.
             let (engine, version) = match family {
                 Family::Nccl => ("nccl", ""),
+                Family::DeepepNormal | Family::DeepepLl => ("sglang", ""),
+                Family::TrtllmAlltoall => ("trtllm", ""),
                 _ => (table_name(engine.kind), engine.version.as_str()),
             };
-            let wanted = Wanted {
-                gpu: &gpu.id,
-                family,
-                precision,
-                engine,
-                version,
-                kernel: "",
+            let kernels: &[&str] = match family {
+                Family::TrtllmAlltoall => &[TWO_SIDED, ONE_SIDED],
+                _ => &[ANY_KERNEL],
             };
             let kin = relatives(gpu, family, catalog);
-            if let Some((surface, near)) = calibrations.find(&wanted, &kin) {
-                let band = calibrations.band(surface, near);
-                chosen.push((
+            for kernel in kernels {
+                let wanted = Wanted {
+                    gpu: &gpu.id,
                     family,
-                    Chosen {
-                        surface: Arc::clone(surface),
-                        near,
-                        band,
-                    },
-                ));
+                    precision,
+                    engine,
+                    version,
+                    kernel,
+                };
+                let found = calibrations
+                    .find(&wanted, &kin)
+                    .filter(|(surface, _)| *kernel == ANY_KERNEL || surface.id.kernel == *kernel);
+                if let Some((surface, near)) = found {
+                    let band = calibrations.band(surface, near);
+                    chosen.push((
+                        family,
+                        Chosen {
+                            surface: Arc::clone(surface),
+                            near,
+                            band,
+                        },
+                    ));
+                }
             }
         }
         Self {
@@ -169,7 +189,7 @@ impl CalibratedOn {
 
     fn estimate(&self, operator: &Operator) -> Option<(&Chosen, Estimate)> {
         let (shape, precisions) = asked(operator)?;
-        self.estimate_shape(&self.hardware, shape, precisions)
+        self.estimate_shape(&self.hardware, shape, precisions, ANY_KERNEL)
     }
 
     fn estimate_shape(
@@ -177,10 +197,13 @@ impl CalibratedOn {
         hardware: &Hardware,
         shape: Shape,
         precisions: &[&str],
+        kernel: &str,
     ) -> Option<(&Chosen, Estimate)> {
         let own = precisions.iter().find_map(|precision| {
             let fits = |(family, own): &&(Family, Chosen)| {
-                *family == shape.family() && own.surface.id.precision == *precision
+                *family == shape.family()
+                    && own.surface.id.precision == *precision
+                    && (kernel == ANY_KERNEL || own.surface.id.kernel == kernel)
             };
             self.chosen.iter().find(fits)
         })?;
@@ -230,7 +253,12 @@ impl Prices for CalibratedOn {
                 eager: false,
                 switch: true,
             };
-            self.estimate_shape(&hardware, Shape::CustomAllreduce(shape), &["bfloat16"])
+            self.estimate_shape(
+                &hardware,
+                Shape::CustomAllreduce(shape),
+                &["bfloat16"],
+                ANY_KERNEL,
+            )
         });
         let found = own.flatten().or_else(|| {
             let shape = Exchange {
@@ -239,9 +267,24 @@ impl Prices for CalibratedOn {
                 bytes,
                 value: 2.0,
             };
-            self.estimate_shape(&hardware, Shape::Nccl(shape), &[collective.word()])
+            self.estimate_shape(
+                &hardware,
+                Shape::Nccl(shape),
+                &[collective.word()],
+                ANY_KERNEL,
+            )
         });
         found.map(|(own, estimate)| cost(own, &estimate, 1))
+    }
+
+    fn routed(&self, asked: &Routed) -> Option<OpCost> {
+        let hardware = Hardware {
+            scale_up: asked.rate,
+            ..self.hardware
+        };
+        let (shape, precision, kernel) = route(asked)?;
+        let (own, estimate) = self.estimate_shape(&hardware, shape, &[precision], kernel)?;
+        Some(cost(own, &estimate, 1))
     }
 }
 

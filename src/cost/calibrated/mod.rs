@@ -29,6 +29,7 @@ mod prefill;
 mod product;
 mod relatives;
 mod residuals;
+mod route;
 mod rowwise;
 mod shape;
 mod store;

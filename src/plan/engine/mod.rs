@@ -6,6 +6,7 @@
 
 mod capture;
 mod defaults;
+mod exchange;
 mod runtime;
 mod values;
 mod words;
@@ -14,6 +15,7 @@ pub use values::{Difference, SettingError};
 pub use words::{Part, Setting};
 
 pub use capture::{Captured, Padded};
+pub use exchange::{Carrier, ExpertExchange, Joined, low_latency_tokens};
 pub use runtime::{
     Caching, Draft, GraphMode, Graphs, Host, QueueOrder, Scheduler, Scheduling, Speculation, Tier,
     TierKind,
@@ -110,6 +112,9 @@ pub struct Engine {
     /// What of the KV cache is kept for reuse.
     #[serde(default)]
     pub caching: Caching,
+    /// How tokens reach their experts' ranks.
+    #[serde(default)]
+    pub expert_exchange: ExpertExchange,
     /// Speculative decoding.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speculation: Option<Speculation>,

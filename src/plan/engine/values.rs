@@ -2,8 +2,8 @@
 //! an engine's defaults.
 
 use super::{
-    Draft, Engine, EngineKind, FirstToken, GraphMode, QueueOrder, Scheduler, Setting, Speculation,
-    Tier, TierKind,
+    Draft, Engine, EngineKind, ExpertExchange, FirstToken, GraphMode, QueueOrder, Scheduler,
+    Setting, Speculation, Tier, TierKind,
 };
 use crate::catalog::ModelId;
 use crate::units::Seconds;
@@ -82,6 +82,7 @@ impl Engine {
                 .num_gpu_blocks
                 .map_or_else(|| FROM_MEMORY.to_owned(), |blocks| blocks.to_string()),
             Setting::FirstToken => first_token(self.first_token).to_owned(),
+            Setting::ExpertExchange => self.expert_exchange.name(self.kind).to_owned(),
             Setting::Scheduler => own.scheduler.name().to_owned(),
             Setting::Order => own.order.name().to_owned(),
             Setting::LongPrefill => own.long_prefill_token_threshold.to_string(),
@@ -170,6 +171,7 @@ impl Engine {
                 let all = [FirstToken::DecodeAdmission, FirstToken::PrefillEnd];
                 self.first_token = one_of(text, &all, |own| first_token(*own))?;
             }
+            Setting::ExpertExchange => self.expert_exchange = exchange(text, self.kind)?,
             Setting::Scheduler => {
                 own.scheduler = one_of(text, &Scheduler::ALL, |own| own.name())?;
             }
@@ -245,6 +247,25 @@ const fn first_token(own: FirstToken) -> &'static str {
         FirstToken::DecodeAdmission => "decode admission",
         FirstToken::PrefillEnd => "end of prefill",
     }
+}
+
+/// A way of exchanging by an engine's name of it, or else by vLLM's: `deepep_low_latency`.
+fn exchange(text: &str, kind: EngineKind) -> Result<ExpertExchange, Expected> {
+    let asked = plain(text);
+    let named = |kind: EngineKind| {
+        let mut all = ExpertExchange::ALL.into_iter();
+        all.find(|own| plain(own.name(kind)) == asked)
+    };
+    // vLLM renamed the two-sided one in 0.19.
+    let renamed =
+        (asked == "flashinfer nvlink two sided").then_some(ExpertExchange::NvlinkTwoSided);
+    named(kind)
+        .or_else(|| named(EngineKind::Vllm))
+        .or(renamed)
+        .ok_or_else(|| {
+            let names: Vec<&str> = ExpertExchange::of(kind).map(|own| own.name(kind)).collect();
+            format!("one of {}", names.join(", "))
+        })
 }
 
 fn known(kind: EngineKind) -> String {

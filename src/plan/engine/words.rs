@@ -60,6 +60,8 @@ pub enum Setting {
     Blocks,
     /// When a disaggregated first token reaches the client.
     FirstToken,
+    /// How tokens reach their experts' ranks.
+    ExpertExchange,
     /// The loop that forms batches.
     Scheduler,
     /// In which order requests wait.
@@ -129,9 +131,10 @@ const fn word(setting: Setting, part: Part, names: [&'static str; 3], help: &'st
 /// `config/compilation.py`; SGLang 0.5 `srt/server_args.py`; TensorRT-LLM 1.0
 /// `llmapi/llm_args.py`, where `enable_block_reuse`, `free_gpu_memory_fraction`,
 /// `tokens_per_block` and `host_cache_size` belong to `kv_cache_config`, and
-/// `capacity_scheduler_policy` to `scheduler_config`.
+/// `capacity_scheduler_policy` to `scheduler_config`; its choice of an exchange is an environment
+/// variable (`TRTLLM_FORCE_ALLTOALL_METHOD` before 1.2).
 #[rustfmt::skip]
-const WORDS: [Word; 29] = [
+const WORDS: [Word; 30] = [
     word(Setting::TokenBudget, Part::Engine,
         ["max_num_batched_tokens", "chunked_prefill_size", "max_num_tokens"],
         "Token budget of a step"),
@@ -153,6 +156,9 @@ const WORDS: [Word; 29] = [
     word(Setting::FirstToken, Part::Engine,
         ["first token", "first token", "first token"],
         "When a disaggregated request's first token reaches the client"),
+    word(Setting::ExpertExchange, Part::Engine,
+        ["all2all_backend", "moe_a2a_backend", "TRTLLM_FORCE_COMM_METHOD"],
+        "How tokens reach the ranks that hold their experts, and results come back, where lanes (DP) share experts; SGLang's deepep is with deepep_mode auto, or with the mode after it"),
     word(Setting::Scheduler, Part::Scheduler,
         ["scheduler", "scheduler", "capacity_scheduler_policy"],
         "The loop that forms batches; those of other engines are for study"),

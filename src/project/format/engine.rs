@@ -54,6 +54,18 @@ frozen_struct!(#[derive(PartialEq)] Host as plan::Host {
     launch: Seconds,
 });
 
+frozen_enum!(#[derive(PartialEq)] ExpertExchange as plan::ExpertExchange {
+    AllGather,
+    Automatic,
+    Broadcast,
+    Deepep,
+    DeepepNormal,
+    DeepepLowLatency,
+    NvlinkTwoSided,
+    NvlinkOneSided,
+    Pplx,
+});
+
 frozen_enum!(#[derive(PartialEq)] GraphMode as plan::GraphMode {
     None,
     Piecewise,

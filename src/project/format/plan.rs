@@ -2,7 +2,9 @@
 
 use super::bounds::{self, MAX_NAME, MAX_POOLS, MAX_RANGES};
 use super::cluster::Cluster;
-use super::engine::{Caching, Graphs, Host, Scheduling, Speculation, is_lacking, lacking};
+use super::engine::{
+    Caching, ExpertExchange, Graphs, Host, Scheduling, Speculation, is_lacking, lacking,
+};
 use super::mirror::{Frozen, frozen_enum, frozen_struct};
 use super::model::{Dtype, Model};
 use crate::catalog::ModelId;
@@ -94,6 +96,8 @@ frozen_struct!(Engine as plan::Engine {
     graphs: Graphs,
     #[serde(default = "lacking", skip_serializing_if = "is_lacking")]
     caching: Caching,
+    #[serde(default = "lacking", skip_serializing_if = "is_lacking")]
+    expert_exchange: ExpertExchange,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     speculation: Option<Speculation>,
 });
