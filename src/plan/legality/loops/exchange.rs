@@ -8,7 +8,8 @@ use crate::plan::finding::Severity;
 /// The engine's own first choice.
 fn own_first(case: &Case<'_>) -> Option<(&'static str, String)> {
     let kind = case.engine.kind;
-    let own = ExpertExchange::of(kind).next()?;
+    let all = [ExpertExchange::Automatic, ExpertExchange::AllGather];
+    let own = all.into_iter().find(|own| own.known_to(kind))?;
     Some(("Use its default", own.name(kind).to_owned()))
 }
 
