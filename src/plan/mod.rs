@@ -15,9 +15,9 @@ mod sequence;
 pub use compile::{Compiled, Demand, compile};
 pub use design::{Design, DesignId, ModelRef};
 pub use engine::{
-    Caching, Captured, Difference, Draft, Engine, EngineKind, FirstToken, GraphMode, Graphs, Host,
-    Padded, Part, QueueOrder, Scheduler, Scheduling, Setting, SettingError, Speculation, Tier,
-    TierKind,
+    AttentionBackend, Caching, Captured, Difference, Draft, Engine, EngineKind, FirstToken,
+    GraphMode, Graphs, Host, Kernels, MoeBackend, Padded, Part, QueueOrder, Scheduler, Scheduling,
+    Setting, SettingError, Speculation, Tier, TierKind,
 };
 pub use finding::{Change, Finding, Place, Repair, Severity};
 pub use frozen::{Plan, PlannedPool, PlannedService, Replica, StageRun};

@@ -305,6 +305,7 @@ impl Drawing<'_> {
         let served = self
             .recipes
             .served(self.condition, half, self.gpu, layout)?;
+        let layout = served.layout;
         let each = layout.gpus().max(1);
         let slots = self.node.gpus;
         let mut gpus = Vec::new();

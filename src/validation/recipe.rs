@@ -67,16 +67,12 @@ struct Rule {
     isl: Vec<u32>,
     osl: Vec<u32>,
     concurrency: Option<Span>,
+    /// Ranks of attention's tensor parallelism; of a disaggregated worker all its ranks.
+    tp: Vec<u32>,
     /// Attention lanes of a replica.
-    dp: Option<Span>,
-    /// Ranks of attention tensor parallelism.
-    tp: Option<Span>,
-    /// Ranks the experts are dealt to.
-    ep: Option<Span>,
-    /// Measured on that day or later (`2026-02`).
-    since: String,
-    /// Measured before that day.
-    until: String,
+    attention_dp: Option<Span>,
+    /// On which days; a row without a date is of none.
+    measured: Option<Days>,
     set: BTreeMap<String, String>,
     source: String,
 }
@@ -95,6 +91,14 @@ impl Default for Span {
             max: u32::MAX,
         }
     }
+}
+
+/// From one day to another, both included (`2026-02-01`).
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Days {
+    from: String,
+    to: String,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -122,6 +126,8 @@ pub(super) enum Half {
 /// How a condition was served, by the table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Served {
+    /// How a replica is really spread.
+    pub layout: Layout,
     /// The engine with all its settings.
     pub engine: Engine,
     /// Format of linear and expert weights.
@@ -132,24 +138,36 @@ pub struct Served {
     pub kv: Dtype,
     /// Format of attention's projections, where the checkpoint keeps one of its own.
     pub attention: Option<Dtype>,
-    /// What of it the table does not know and the engine's defaults do not say either.
-    pub sources: Vec<String>,
+    /// Settings in the table's words, and where each is said.
+    pub settings: BTreeMap<String, (String, String)>,
 }
 
 /// Settings that are facts of a launch but nothing this program models.
-const NOTED: [&str; 12] = [
+const NOTED: [&str; 24] = [
     "scheduler_recv_interval",
     "stream_interval",
     "num_postprocess_workers",
     "tokenizer_workers",
     "allreduce",
-    "attention_backend",
-    "moe_backend",
+    "all2all",
     "max_model_len",
     "num_continuous_decode_steps",
-    "batching_wait_iters",
-    "timeout_iters",
+    "batch_wait_timeout_iters",
+    "batch_wait_max_tokens_ratio",
     "attention_dp_balance",
+    "adp_timeout_iters",
+    "adp_batching_wait_iters",
+    "graph_padding",
+    "piecewise_prefill_graph",
+    "kv_reservation",
+    "memory_kind",
+    "mixed_batches",
+    "moe_combine",
+    "fused",
+    "eplb_redundant",
+    "single_batch_overlap",
+    "request_rate",
+    "label_trust",
 ];
 
 impl Recipes {
@@ -189,7 +207,7 @@ impl Recipes {
             })
     }
 
-    /// How a half of a condition was served on such GPUs in such a layout.
+    /// How a half of a condition was served on such GPUs, spread as its columns say.
     ///
     /// # Errors
     /// A rule sets something to what it can't be.
@@ -200,59 +218,109 @@ impl Recipes {
         gpu: &Gpu,
         layout: Layout,
     ) -> Result<Served, RecipeError> {
-        let rules = || {
-            self.rules
-                .iter()
-                .filter(|rule| rule.applies(condition, half, layout))
-        };
-        let version = rules()
-            .filter_map(|rule| rule.set.get("version"))
-            .next_back()
-            .cloned()
-            .or_else(|| (!condition.version.is_empty()).then(|| condition.version.clone()))
-            .unwrap_or_else(|| condition.engine.default_version().to_owned());
+        let mut settings: BTreeMap<String, (String, String)> = BTreeMap::new();
+        let rules = self.rules.iter();
+        for rule in rules.filter(|rule| rule.applies(condition, half, layout)) {
+            for (name, text) in &rule.set {
+                settings.insert(name.clone(), (text.clone(), rule.source.clone()));
+            }
+        }
+        let text = |name: &str| settings.get(name).map(|(text, _)| text.as_str());
+        let layout = relabelled(
+            layout,
+            text("actual_attention_dp"),
+            text("actual_expert_parallel"),
+        );
+        let version = text("version")
+            .or_else(|| (!condition.version.is_empty()).then_some(condition.version.as_str()))
+            .unwrap_or_else(|| condition.engine.default_version());
         let mut served = Served {
-            engine: Engine::defaults_of(condition.engine, &version, gpu, layout),
+            engine: Engine::defaults_of(condition.engine, version, gpu, layout),
+            layout,
             weights: Dtype::Bf16,
             activations: Dtype::Bf16,
             kv: Dtype::Bf16,
             attention: None,
-            sources: Vec::new(),
+            settings: BTreeMap::new(),
         };
-        for rule in rules() {
-            for (name, text) in &rule.set {
-                served
-                    .put(name, text, condition)
-                    .map_err(|message| RecipeError::Rule {
-                        rule: rule.source.clone(),
-                        message,
-                    })?;
-            }
-            if !rule.source.is_empty() {
-                served.sources.push(rule.source.clone());
-            }
+        // Others may be worked out from the most sequences.
+        let first = settings.get_key_value("max_num_seqs");
+        for (name, (text, source)) in first.into_iter().chain(&settings) {
+            served
+                .put(name, text, condition)
+                .map_err(|message| RecipeError::Rule {
+                    rule: source.clone(),
+                    message,
+                })?;
         }
+        served.settings = settings;
         Ok(served)
     }
+}
+
+/// The layout as it really was, where a launch script decided otherwise than the columns say.
+fn relabelled(layout: Layout, dp: Option<&str>, ep: Option<&str>) -> Layout {
+    let ranks = layout.tp.saturating_mul(layout.dp);
+    let divides = |count: &u32| *count > 0 && ranks.is_multiple_of(*count);
+    let mut own = layout;
+    if let Some(dp) = dp.and_then(|text| text.parse().ok()).filter(divides) {
+        own.dp = dp;
+        own.tp = ranks / dp;
+    }
+    match ep {
+        Some("tp" | "ranks") => own.ep = ranks,
+        Some(text) => own.ep = text.parse().ok().filter(divides).unwrap_or(layout.ep),
+        None => {}
+    }
+    own
 }
 
 impl Served {
     fn put(&mut self, name: &str, text: &str, condition: &Condition) -> Result<(), String> {
         match name {
-            "version" => {}
+            "version" | "actual_attention_dp" | "actual_expert_parallel" => {}
             "weights" => self.weights = dtype(text)?,
             "activations" => self.activations = dtype(text)?,
             "kv" => self.kv = dtype(text)?,
             "attention" => self.attention = Some(dtype(text)?),
             _ if NOTED.contains(&name) => {}
             _ => {
-                let value = worked_out(text, condition).unwrap_or_else(|| text.to_owned());
+                let value = self
+                    .worked_out(text, condition)
+                    .map(|count| self.of_a_lane(name, count).to_string());
                 self.engine
-                    .set(name, &value)
+                    .set(name, value.as_deref().unwrap_or(text))
                     .map_err(|error| error.to_string())?;
             }
         }
         Ok(())
+    }
+
+    /// SGLang's chunk and most requests are of a worker, ours of a lane.
+    fn of_a_lane(&self, name: &str, count: u64) -> u64 {
+        let of_worker = ["max_num_batched_tokens", "max_num_seqs"];
+        if self.engine.kind == EngineKind::Sglang && of_worker.contains(&name) {
+            count / u64::from(self.layout.dp).max(1)
+        } else {
+            count
+        }
+        .max(1)
+    }
+
+    /// A count worked out from the row: numbers and the row's words, added (`+`), multiplied (`*`),
+    /// divided (`/`), the larger (`max(a,b)`) or smaller (`min(a,b)`) of two; none: it is no such
+    /// text.
+    fn worked_out(&self, text: &str, condition: &Condition) -> Option<u64> {
+        sum(text.trim(), &|word| {
+            Some(u64::from(match word {
+                "concurrency" => condition.concurrency,
+                "isl" => condition.isl,
+                "osl" => condition.osl,
+                "tp" => self.layout.tp.saturating_mul(self.layout.dp),
+                "max_num_seqs" => self.engine.max_num_seqs,
+                _ => return None,
+            }))
+        })
     }
 }
 
@@ -284,6 +352,14 @@ impl Rule {
         let within = |span: Option<Span>, count: u32| {
             span.is_none_or(|span| (span.min..=span.max).contains(&count))
         };
+        let ranks = match condition.deployment {
+            Deployment::Colocated(_) => layout.tp,
+            Deployment::Disaggregated { .. } => layout.tp.saturating_mul(layout.dp),
+        };
+        let on = |days: &Days| {
+            let day = condition.date.as_str();
+            !day.is_empty() && (days.from.as_str()..=days.to.as_str()).contains(&day)
+        };
         (self.campaign.is_empty() || self.campaign == condition.campaign)
             && (self.engine.is_empty() || self.engine == engine)
             && (named(&self.models, &condition.model)
@@ -301,12 +377,9 @@ impl Rule {
             && counted(&self.isl, condition.isl)
             && counted(&self.osl, condition.osl)
             && within(self.concurrency, condition.concurrency)
-            && within(self.dp, layout.dp)
-            && within(self.tp, layout.tp)
-            && within(self.ep, layout.ep)
-            && (self.since.is_empty() || condition.date.as_str() >= self.since.as_str())
-            && (self.until.is_empty()
-                || (!condition.date.is_empty() && condition.date.as_str() < self.until.as_str()))
+            && counted(&self.tp, ranks)
+            && within(self.attention_dp, layout.dp)
+            && self.measured.as_ref().is_none_or(on)
     }
 }
 
@@ -325,55 +398,42 @@ fn dtype(text: &str) -> Result<Dtype, String> {
         .map_err(|_| format!("“{text}” is no number format: bf16, fp8, fp4, mxfp4, int8, int4"))
 }
 
-/// A count worked out from the row: numbers and the row's words, added (`+`), multiplied (`*`), the
-/// larger (`max(a,b)`) or smaller (`min(a,b)`) of two; none: it is no such text.
-fn worked_out(text: &str, condition: &Condition) -> Option<String> {
-    // A plain number or word stays as it is.
-    if !text.chars().any(|c| matches!(c, '+' | '*' | '(')) && !WORDS.contains(&text.trim()) {
-        return None;
-    }
-    sum(text.trim(), condition).map(|count| count.to_string())
-}
+/// The value of a word of a row.
+type Word<'a> = &'a dyn Fn(&str) -> Option<u64>;
 
-const WORDS: [&str; 3] = ["concurrency", "isl", "osl"];
-
-fn sum(text: &str, condition: &Condition) -> Option<u64> {
+fn sum(text: &str, word: Word<'_>) -> Option<u64> {
     let mut all = 0_u64;
     for part in split(text, '+') {
         let mut product = 1_u64;
         for factor in split(part, '*') {
-            product = product.saturating_mul(factor_of(factor.trim(), condition)?);
+            let mut parts = split(factor, '/').into_iter();
+            let mut quotient = single(parts.next()?.trim(), word)?;
+            for divisor in parts {
+                quotient /= single(divisor.trim(), word)?.max(1);
+            }
+            product = product.saturating_mul(quotient);
         }
         all = all.saturating_add(product);
     }
     Some(all)
 }
 
-fn factor_of(text: &str, condition: &Condition) -> Option<u64> {
-    let inner = |name: &str| {
-        text.strip_prefix(name)?
-            .strip_prefix('(')?
-            .strip_suffix(')')
-    };
-    let pair = |text: &str| {
-        let parts = split(text, ',');
+fn single(text: &str, word: Word<'_>) -> Option<u64> {
+    let pair = |name: &str| {
+        let inside = text.strip_prefix(name)?.strip_prefix('(')?;
+        let parts = split(inside.strip_suffix(')')?, ',');
         match parts[..] {
-            [a, b] => Some((sum(a.trim(), condition)?, sum(b.trim(), condition)?)),
+            [a, b] => Some((sum(a.trim(), word)?, sum(b.trim(), word)?)),
             _ => None,
         }
     };
-    if let Some(both) = inner("max") {
-        return pair(both).map(|(a, b)| a.max(b));
+    if let Some((a, b)) = pair("max") {
+        return Some(a.max(b));
     }
-    if let Some(both) = inner("min") {
-        return pair(both).map(|(a, b)| a.min(b));
+    if let Some((a, b)) = pair("min") {
+        return Some(a.min(b));
     }
-    match text {
-        "concurrency" => Some(u64::from(condition.concurrency)),
-        "isl" => Some(u64::from(condition.isl)),
-        "osl" => Some(u64::from(condition.osl)),
-        _ => text.parse().ok(),
-    }
+    word(text).or_else(|| text.parse().ok())
 }
 
 /// Parts between separators that are in no brackets.
@@ -402,19 +462,36 @@ mod tests {
     #[test]
     fn counts_are_worked_out_from_the_row() {
         let own = condition();
+        let served = served(EngineKind::Vllm);
         for (text, count) in [
-            ("concurrency", Some("64")),
-            ("isl+osl+256", Some("2304")),
-            ("max(256,concurrency)", Some("256")),
-            ("min(2*concurrency,100)", Some("100")),
-            ("8192", None),
+            ("concurrency", Some(64)),
+            ("isl+osl+256", Some(2304)),
+            ("max(256,concurrency)", Some(256)),
+            ("min(2*concurrency,100)", Some(100)),
+            ("concurrency/4", Some(16)),
+            ("8192", Some(8192)),
             ("true", None),
             ("full and piecewise", None),
+            ("max(1,2,3)", None),
+            ("nonsense+1", None),
         ] {
-            assert_eq!(worked_out(text, &own).as_deref(), count, "{text}");
+            assert_eq!(served.worked_out(text, &own), count, "{text}");
         }
-        assert_eq!(sum("max(1,2,3)", &own), None);
-        assert_eq!(sum("nonsense+1", &own), None);
+    }
+
+    fn served(kind: EngineKind) -> Served {
+        Served {
+            engine: Engine {
+                kind,
+                ..Engine::tensorrt_llm()
+            },
+            layout: Layout::SINGLE,
+            weights: Dtype::Bf16,
+            activations: Dtype::Bf16,
+            kv: Dtype::Bf16,
+            attention: None,
+            settings: BTreeMap::new(),
+        }
     }
 
     #[test]
@@ -435,15 +512,7 @@ mod tests {
                     engine,
                     ..condition()
                 };
-                let mut served = Served {
-                    engine: Engine::tensorrt_llm(),
-                    weights: Dtype::Bf16,
-                    activations: Dtype::Bf16,
-                    kv: Dtype::Bf16,
-                    attention: None,
-                    sources: Vec::new(),
-                };
-                served.engine.kind = engine;
+                let mut served = served(engine);
                 for (name, text) in &rule.set {
                     served
                         .put(name, text, &own)
@@ -454,5 +523,22 @@ mod tests {
         let client = recipes.client("inferencex");
         assert!(client.lengths.0 < client.lengths.1);
         assert_eq!(recipes.client("nobody's").lengths, (1.0, 1.0));
+    }
+
+    #[test]
+    fn layouts_are_what_the_script_made_of_them() {
+        let layout = Layout {
+            tp: 4,
+            dp: 2,
+            ..Layout::SINGLE
+        };
+        let seen = |dp, ep| {
+            let own = relabelled(layout, dp, ep);
+            (own.tp, own.dp, own.ep)
+        };
+        assert_eq!(seen(None, None), (4, 2, 1));
+        assert_eq!(seen(Some("1"), Some("ranks")), (8, 1, 8));
+        assert_eq!(seen(None, Some("4")), (4, 2, 4));
+        assert_eq!(seen(Some("3"), Some("5")), (4, 2, 1));
     }
 }

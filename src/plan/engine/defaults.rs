@@ -5,7 +5,8 @@
 //! Host times are off until they are calibrated.
 
 use super::{
-    Caching, Draft, Engine, EngineKind, FirstToken, GraphMode, Graphs, Host, Scheduler, Scheduling,
+    Caching, Draft, Engine, EngineKind, FirstToken, GraphMode, Graphs, Host, Kernels, Scheduler,
+    Scheduling,
 };
 use crate::catalog::Gpu;
 use crate::plan::pool::Layout;
@@ -264,6 +265,7 @@ impl Engine {
             scheduling: Scheduling::default(),
             host: Host::default(),
             graphs: Graphs::default(),
+            kernels: Kernels::default(),
             caching: Caching::default(),
             speculation: None,
         }

@@ -6,6 +6,7 @@
 
 mod capture;
 mod defaults;
+mod kernels;
 mod runtime;
 mod values;
 mod words;
@@ -14,6 +15,7 @@ pub use values::{Difference, SettingError};
 pub use words::{Part, Setting};
 
 pub use capture::{Captured, Padded};
+pub use kernels::{AttentionBackend, Kernels, MoeBackend};
 pub use runtime::{
     Caching, Draft, GraphMode, Graphs, Host, QueueOrder, Scheduler, Scheduling, Speculation, Tier,
     TierKind,
@@ -107,6 +109,9 @@ pub struct Engine {
     /// CUDA graphs.
     #[serde(default)]
     pub graphs: Graphs,
+    /// Which kernels run.
+    #[serde(default)]
+    pub kernels: Kernels,
     /// What of the KV cache is kept for reuse.
     #[serde(default)]
     pub caching: Caching,

@@ -146,6 +146,10 @@ pub struct Host {
     pub output: Seconds,
     /// Issuing one kernel, or one graph.
     pub launch: Seconds,
+    /// What a request takes beside all that and no other waits for: network, HTTP, the way of its
+    /// first token back.
+    #[serde(default)]
+    pub network: Seconds,
 }
 
 /// Which batches run as CUDA graphs.

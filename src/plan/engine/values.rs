@@ -2,8 +2,8 @@
 //! an engine's defaults.
 
 use super::{
-    Draft, Engine, EngineKind, FirstToken, GraphMode, QueueOrder, Scheduler, Setting, Speculation,
-    Tier, TierKind,
+    AttentionBackend, Draft, Engine, EngineKind, FirstToken, GraphMode, MoeBackend, QueueOrder,
+    Scheduler, Setting, Speculation, Tier, TierKind,
 };
 use crate::catalog::ModelId;
 use crate::units::Seconds;
@@ -107,6 +107,9 @@ impl Engine {
             Setting::RequestTime => self.host.request.to_string(),
             Setting::OutputTime => self.host.output.to_string(),
             Setting::LaunchTime => self.host.launch.to_string(),
+            Setting::NetworkTime => self.host.network.to_string(),
+            Setting::MoeBackend => self.kernels.moe.name().to_owned(),
+            Setting::AttentionBackend => self.kernels.attention.name().to_owned(),
         }
     }
 
@@ -207,6 +210,13 @@ impl Engine {
             Setting::RequestTime => self.host.request = time(text)?,
             Setting::OutputTime => self.host.output = time(text)?,
             Setting::LaunchTime => self.host.launch = time(text)?,
+            Setting::NetworkTime => self.host.network = time(text)?,
+            Setting::MoeBackend => {
+                self.kernels.moe = one_of(text, &MoeBackend::ALL, |own| own.name())?;
+            }
+            Setting::AttentionBackend => {
+                self.kernels.attention = one_of(text, &AttentionBackend::ALL, |own| own.name())?;
+            }
         }
         Ok(())
     }

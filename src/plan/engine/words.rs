@@ -13,6 +13,8 @@ pub enum Part {
     Cache,
     /// CUDA graphs.
     Graphs,
+    /// Which kernels run.
+    Kernels,
     /// Drafted tokens.
     Speculation,
     /// What the host costs.
@@ -21,10 +23,11 @@ pub enum Part {
 
 impl Part {
     /// Those shown folded, in their order.
-    pub const FOLDED: [Self; 5] = [
+    pub const FOLDED: [Self; 6] = [
         Self::Scheduler,
         Self::Cache,
         Self::Graphs,
+        Self::Kernels,
         Self::Speculation,
         Self::Host,
     ];
@@ -37,6 +40,7 @@ impl Part {
             Self::Scheduler => "Scheduler",
             Self::Cache => "Prefix cache & tiers",
             Self::Graphs => "CUDA graphs",
+            Self::Kernels => "Kernels",
             Self::Speculation => "Speculative decoding",
             Self::Host => "Host",
         }
@@ -104,6 +108,12 @@ pub enum Setting {
     OutputTime,
     /// Host time of a kernel.
     LaunchTime,
+    /// Time of a request outside the server.
+    NetworkTime,
+    /// Kernels of experts.
+    MoeBackend,
+    /// Kernels of attention.
+    AttentionBackend,
 }
 
 /// A line of the table.
@@ -131,7 +141,7 @@ const fn word(setting: Setting, part: Part, names: [&'static str; 3], help: &'st
 /// `tokens_per_block` and `host_cache_size` belong to `kv_cache_config`, and
 /// `capacity_scheduler_policy` to `scheduler_config`.
 #[rustfmt::skip]
-const WORDS: [Word; 29] = [
+const WORDS: [Word; 32] = [
     word(Setting::TokenBudget, Part::Engine,
         ["max_num_batched_tokens", "chunked_prefill_size", "max_num_tokens"],
         "Token budget of a step"),
@@ -189,6 +199,12 @@ const WORDS: [Word; 29] = [
     word(Setting::GraphSize, Part::Graphs,
         ["max_cudagraph_capture_size", "cuda_graph_max_bs", "cuda_graph_max_batch_size"],
         "Largest captured size: tokens in vLLM, requests in the others; larger batches are eager"),
+    word(Setting::MoeBackend, Part::Kernels,
+        ["moe_backend", "moe_runner_backend", "moe_config_backend"],
+        "Kernels of experts; auto: as the engine chooses for the GPU and the number format"),
+    word(Setting::AttentionBackend, Part::Kernels,
+        ["attention_backend", "attention_backend", "attn_backend"],
+        "Kernels of attention; auto: as the engine chooses for the GPU"),
     word(Setting::Draft, Part::Speculation,
         ["speculative_config", "speculative_algorithm", "speculative_config"],
         "Who drafts the tokens that are verified together"),
@@ -219,6 +235,9 @@ const WORDS: [Word; 29] = [
     word(Setting::LaunchTime, Part::Host,
         ["kernel launch", "kernel launch", "kernel launch"],
         "Issuing one kernel, or one graph"),
+    word(Setting::NetworkTime, Part::Host,
+        ["network", "network", "network"],
+        "What a request takes beside all that and no other waits for: network, HTTP, the way of its first token back"),
 ];
 
 impl Setting {

@@ -31,7 +31,7 @@ const MAX_HOST_S: f64 = 10.0;
 
 /// Beyond these a number is a typing error, or would stall a run: with a watermark of all blocks
 /// nothing is ever admitted.
-const BOUNDS: [Bound; 15] = [
+const BOUNDS: [Bound; 16] = [
     bound(Setting::BlockSize, |e| e.block_size.into(), 1.0, 4096.0),
     bound(
         Setting::MaxSequences,
@@ -103,6 +103,12 @@ const BOUNDS: [Bound; 15] = [
     bound(
         Setting::LaunchTime,
         |e| e.host.launch.get(),
+        0.0,
+        MAX_HOST_S,
+    ),
+    bound(
+        Setting::NetworkTime,
+        |e| e.host.network.get(),
         0.0,
         MAX_HOST_S,
     ),

@@ -52,6 +52,31 @@ frozen_struct!(#[derive(PartialEq)] Host as plan::Host {
     request: Seconds,
     output: Seconds,
     launch: Seconds,
+    #[serde(default)]
+    network: Seconds,
+});
+
+frozen_enum!(#[derive(PartialEq)] MoeBackend as plan::MoeBackend {
+    Auto,
+    Cutlass,
+    TrtllmGen,
+    DeepGemm,
+    Triton,
+    Marlin,
+    CuteDsl,
+});
+
+frozen_enum!(#[derive(PartialEq)] AttentionBackend as plan::AttentionBackend {
+    Auto,
+    FlashAttention,
+    FlashInfer,
+    TrtllmGen,
+    Triton,
+});
+
+frozen_struct!(#[derive(PartialEq)] Kernels as plan::Kernels {
+    moe: MoeBackend,
+    attention: AttentionBackend,
 });
 
 frozen_enum!(#[derive(PartialEq)] GraphMode as plan::GraphMode {

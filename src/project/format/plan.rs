@@ -2,7 +2,7 @@
 
 use super::bounds::{self, MAX_NAME, MAX_POOLS, MAX_RANGES};
 use super::cluster::Cluster;
-use super::engine::{Caching, Graphs, Host, Scheduling, Speculation, is_lacking, lacking};
+use super::engine::{Caching, Graphs, Host, Kernels, Scheduling, Speculation, is_lacking, lacking};
 use super::mirror::{Frozen, frozen_enum, frozen_struct};
 use super::model::{Dtype, Model};
 use crate::catalog::ModelId;
@@ -92,6 +92,8 @@ frozen_struct!(Engine as plan::Engine {
     host: Host,
     #[serde(default = "lacking", skip_serializing_if = "is_lacking")]
     graphs: Graphs,
+    #[serde(default = "lacking", skip_serializing_if = "is_lacking")]
+    kernels: Kernels,
     #[serde(default = "lacking", skip_serializing_if = "is_lacking")]
     caching: Caching,
     #[serde(default, skip_serializing_if = "Option::is_none")]
