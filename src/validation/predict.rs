@@ -92,6 +92,7 @@ impl Predictor {
         let workload = workload_of(condition, &self.recipes);
         let demand = Demand {
             longest_context: workload.longest_context(),
+            longest_prompt: workload.longest_prompt(),
         };
         let Compiled { plan, findings, .. } = compile(&design, &self.catalog, &self.models, demand);
         let Some(plan) = plan else {

@@ -143,7 +143,7 @@ pub struct Served {
 }
 
 /// Settings that are facts of a launch but nothing this program models.
-const NOTED: [&str; 24] = [
+const NOTED: [&str; 22] = [
     "scheduler_recv_interval",
     "stream_interval",
     "num_postprocess_workers",
@@ -152,8 +152,6 @@ const NOTED: [&str; 24] = [
     "all2all",
     "max_model_len",
     "num_continuous_decode_steps",
-    "batch_wait_timeout_iters",
-    "batch_wait_max_tokens_ratio",
     "attention_dp_balance",
     "adp_timeout_iters",
     "adp_batching_wait_iters",
@@ -252,6 +250,11 @@ impl Recipes {
                     rule: source.clone(),
                     message,
                 })?;
+        }
+        // A step can't hold more.
+        let engine = &mut served.engine;
+        if engine.scheduling.scheduler.has_budget() {
+            engine.max_num_seqs = engine.max_num_seqs.min(engine.max_num_batched_tokens);
         }
         served.settings = settings;
         Ok(served)
@@ -433,6 +436,12 @@ fn single(text: &str, word: Word<'_>) -> Option<u64> {
     if let Some((a, b)) = pair("min") {
         return Some(a.min(b));
     }
+    if let Some(inside) = text
+        .strip_prefix('(')
+        .and_then(|rest| rest.strip_suffix(')'))
+    {
+        return sum(inside.trim(), word);
+    }
     word(text).or_else(|| text.parse().ok())
 }
 
@@ -469,6 +478,7 @@ mod tests {
             ("max(256,concurrency)", Some(256)),
             ("min(2*concurrency,100)", Some(100)),
             ("concurrency/4", Some(16)),
+            ("(isl+63)/64*64", Some(1024)),
             ("8192", Some(8192)),
             ("true", None),
             ("full and piecewise", None),

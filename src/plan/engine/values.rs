@@ -90,6 +90,8 @@ impl Engine {
             Setting::MixedChunk => flag(own.mixed_chunk),
             Setting::MaxPrefillTokens => own.max_prefill_tokens.to_string(),
             Setting::Conservativeness => own.conservativeness.to_string(),
+            Setting::BatchWait => own.batch_wait_iters.to_string(),
+            Setting::BatchWaitRatio => own.batch_wait_ratio.to_string(),
             Setting::PrefixCaching => flag(self.caching.prefix),
             Setting::Tiers => tiers_text(&self.caching.tiers),
             Setting::GraphMode => self.graphs.mode.name().to_owned(),
@@ -183,6 +185,8 @@ impl Engine {
             Setting::MixedChunk => own.mixed_chunk = flag()?,
             Setting::MaxPrefillTokens => own.max_prefill_tokens = count(text)?,
             Setting::Conservativeness => own.conservativeness = real(text)?,
+            Setting::BatchWait => own.batch_wait_iters = count(text)?,
+            Setting::BatchWaitRatio => own.batch_wait_ratio = real(text)?,
             Setting::PrefixCaching => self.caching.prefix = flag()?,
             Setting::Tiers => self.caching.tiers = tiers(text)?,
             Setting::GraphMode => {

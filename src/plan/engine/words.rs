@@ -80,6 +80,10 @@ pub enum Setting {
     MaxPrefillTokens,
     /// How much of its answer a request is expected still to need.
     Conservativeness,
+    /// Most steps in which prompts wait for more of them.
+    BatchWait,
+    /// Share of the token budget at which they wait no longer.
+    BatchWaitRatio,
     /// Whether prompts that begin alike share what is cached.
     PrefixCaching,
     /// KV tiers below HBM.
@@ -141,7 +145,7 @@ const fn word(setting: Setting, part: Part, names: [&'static str; 3], help: &'st
 /// `tokens_per_block` and `host_cache_size` belong to `kv_cache_config`, and
 /// `capacity_scheduler_policy` to `scheduler_config`.
 #[rustfmt::skip]
-const WORDS: [Word; 32] = [
+const WORDS: [Word; 34] = [
     word(Setting::TokenBudget, Part::Engine,
         ["max_num_batched_tokens", "chunked_prefill_size", "max_num_tokens"],
         "Token budget of a step"),
@@ -187,6 +191,12 @@ const WORDS: [Word; 32] = [
     word(Setting::Conservativeness, Part::Scheduler,
         ["conservativeness", "schedule_conservativeness", "conservativeness"],
         "Times the share of its answer a request is expected still to need when another is admitted (SGLang's loop)"),
+    word(Setting::BatchWait, Part::Scheduler,
+        ["prompts wait", "prompts wait", "batch_wait_timeout_iters"],
+        "Most steps in which prompts wait for more of them while others decode (TensorRT-LLM's loop); 0: none"),
+    word(Setting::BatchWaitRatio, Part::Scheduler,
+        ["prompts wait up to", "prompts wait up to", "batch_wait_max_tokens_ratio"],
+        "Share of the token budget at which prompts wait no longer (TensorRT-LLM's loop)"),
     word(Setting::PrefixCaching, Part::Cache,
         ["enable_prefix_caching", "!disable_radix_cache", "enable_block_reuse"],
         "Whether prompts that begin alike share what is cached"),

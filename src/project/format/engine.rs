@@ -44,6 +44,10 @@ frozen_struct!(#[derive(PartialEq)] Scheduling as plan::Scheduling {
     max_prefill_tokens: u32,
     #[serde(deserialize_with = "bounds::finite")]
     conservativeness: f64,
+    #[serde(default)]
+    batch_wait_iters: u32,
+    #[serde(default, deserialize_with = "bounds::finite")]
+    batch_wait_ratio: f64,
 });
 
 frozen_struct!(#[derive(PartialEq)] Host as plan::Host {

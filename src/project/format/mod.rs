@@ -13,7 +13,8 @@
 //! - Version 3 adds: how an engine's loop runs (scheduler, host, CUDA graphs, KV reuse, drafts); how a
 //!   trace is read, conversations, hidden rounds, priorities.
 //!
-//! - Version 4 adds: which kernels run, a request's time outside the server.
+//! - Version 4 adds: which kernels run, a request's time outside the server, prompts that
+//!   wait for more of them.
 //!
 //! Only leaves with a text form that never changes (quantities,
 //! ids, ranges of GPUs) are shared.
