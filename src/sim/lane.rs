@@ -84,6 +84,8 @@ pub(super) struct Lane {
     loads: Vec<(ReqId, Nanos)>,
     /// Share of its answer a request is expected still to need (SGLang).
     new_token_ratio: f64,
+    /// Steps in which prompts have waited for more of them (TensorRT-LLM).
+    waited: u32,
     /// Nobody more fits until someone leaves (SGLang's `batch_is_full`).
     full: bool,
 }
@@ -118,6 +120,7 @@ impl Lane {
             now: 0,
             loads: Vec::new(),
             new_token_ratio: loops::first_ratio(&settings.scheduling),
+            waited: 0,
             full: false,
             settings,
         }

@@ -2,6 +2,7 @@
 //! asked, by the roofline where there is none.
 
 use super::asked::asked;
+use super::backends::tags;
 use super::exchange::{Collective, EngineAllReduce, Exchange};
 use super::hardware::Hardware;
 use super::relatives::relatives;
@@ -15,11 +16,11 @@ use crate::cost::operator::{
 };
 use crate::cost::roofline::RooflineOn;
 use crate::cost::routed::Routed;
-use crate::plan::{Engine, EngineKind};
+use crate::plan::{Engine, EngineKind, Kernels};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A GPU, an engine, its version, and their prices.
-type Made = (Gpu, EngineKind, String, Arc<CalibratedOn>);
+type Made = (Gpu, EngineKind, String, Kernels, Arc<CalibratedOn>);
 
 /// Prices by calibrations.
 #[derive(Debug)]
@@ -62,8 +63,8 @@ impl Fidelity for Calibrated {
 
     fn on(&self, gpu: &Gpu, engine: &Engine) -> Arc<dyn Prices> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = made.iter().find(|(own, kind, version, _)| {
-            (own, *kind, version) == (gpu, engine.kind, &engine.version)
+        let known = made.iter().find(|(own, kind, version, kernels, _)| {
+            (own, *kind, version, *kernels) == (gpu, engine.kind, &engine.version, engine.kernels)
         });
         if let Some((.., prices)) = known {
             return Arc::clone(prices) as Arc<dyn Prices>;
@@ -74,8 +75,13 @@ impl Fidelity for Calibrated {
             gpu,
             engine,
         ));
-        let entry = (gpu.clone(), engine.kind, engine.version.clone());
-        made.push((entry.0, entry.1, entry.2, Arc::clone(&prices)));
+        made.push((
+            gpu.clone(),
+            engine.kind,
+            engine.version.clone(),
+            engine.kernels,
+            Arc::clone(&prices),
+        ));
         prices
     }
 
@@ -131,6 +137,7 @@ impl CalibratedOn {
     fn of(calibrations: &Calibrations, catalog: &Catalog, gpu: &Gpu, engine: &Engine) -> Self {
         let mut chosen = Vec::new();
         for (family, precision) in calibrations.kinds() {
+            let own = engine;
             // A library of its own has versions of its own: the newest. Tables name it by the engine
             // they measured it in.
             let (engine, version) = match family {
@@ -152,6 +159,7 @@ impl CalibratedOn {
                     engine,
                     version,
                     kernel,
+                    tags: tags(own, gpu, family),
                 };
                 let found = calibrations
                     .find(&wanted, &kin)

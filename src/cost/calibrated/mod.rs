@@ -12,6 +12,7 @@
 //! [`Calibrations`] holds all we ship and all of a user's. Fitting lives in `calibrate`.
 
 mod asked;
+mod backends;
 mod decode;
 mod delta;
 mod exchange;

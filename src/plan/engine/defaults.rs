@@ -6,7 +6,7 @@
 
 use super::{
     Caching, Draft, Engine, EngineKind, ExpertExchange, FirstToken, GraphMode, Graphs, Host,
-    Scheduler, Scheduling,
+    Kernels, Scheduler, Scheduling,
 };
 use crate::catalog::Gpu;
 use crate::plan::pool::Layout;
@@ -275,6 +275,7 @@ impl Engine {
             scheduling: Scheduling::default(),
             host: Host::default(),
             graphs: Graphs::default(),
+            kernels: Kernels::default(),
             caching: Caching::default(),
             expert_exchange: ExpertExchange::AllGather,
             speculation: None,

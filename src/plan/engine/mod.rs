@@ -7,6 +7,7 @@
 mod capture;
 mod defaults;
 mod exchange;
+mod kernels;
 mod runtime;
 mod values;
 mod words;
@@ -16,6 +17,7 @@ pub use words::{Part, Setting};
 
 pub use capture::{Captured, Padded};
 pub use exchange::{Carrier, ExpertExchange, Joined, low_latency_tokens};
+pub use kernels::{AttentionBackend, Kernels, MoeBackend};
 pub use runtime::{
     Caching, Draft, GraphMode, Graphs, Host, QueueOrder, Scheduler, Scheduling, Speculation, Tier,
     TierKind,
@@ -109,6 +111,9 @@ pub struct Engine {
     /// CUDA graphs.
     #[serde(default)]
     pub graphs: Graphs,
+    /// Which kernels run.
+    #[serde(default)]
+    pub kernels: Kernels,
     /// What of the KV cache is kept for reuse.
     #[serde(default)]
     pub caching: Caching,

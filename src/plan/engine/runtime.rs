@@ -112,6 +112,14 @@ pub struct Scheduling {
     /// SGLang's `schedule_conservativeness`: times the share of its answer a request is expected
     /// still to need, when another is admitted.
     pub conservativeness: f64,
+    /// TensorRT-LLM's `batch_wait_timeout_iters`: most steps in which prompts wait for more of them
+    /// while others decode; 0: none.
+    #[serde(default)]
+    pub batch_wait_iters: u32,
+    /// TensorRT-LLM's `batch_wait_max_tokens_ratio`: they wait no longer once the step has this share
+    /// of the token budget.
+    #[serde(default)]
+    pub batch_wait_ratio: f64,
 }
 
 impl Default for Scheduling {
@@ -125,6 +133,8 @@ impl Default for Scheduling {
             mixed_chunk: false,
             max_prefill_tokens: 0,
             conservativeness: 1.0,
+            batch_wait_iters: 0,
+            batch_wait_ratio: 0.0,
         }
     }
 }
@@ -146,6 +156,10 @@ pub struct Host {
     pub output: Seconds,
     /// Issuing one kernel, or one graph.
     pub launch: Seconds,
+    /// What a request takes beside all that and no other waits for: network, HTTP, the way of its
+    /// first token back.
+    #[serde(default)]
+    pub network: Seconds,
 }
 
 /// Which batches run as CUDA graphs.

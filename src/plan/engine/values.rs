@@ -2,8 +2,8 @@
 //! an engine's defaults.
 
 use super::{
-    Draft, Engine, EngineKind, ExpertExchange, FirstToken, GraphMode, QueueOrder, Scheduler,
-    Setting, Speculation, Tier, TierKind,
+    AttentionBackend, Draft, Engine, EngineKind, ExpertExchange, FirstToken, GraphMode, MoeBackend,
+    QueueOrder, Scheduler, Setting, Speculation, Tier, TierKind,
 };
 use crate::catalog::ModelId;
 use crate::units::Seconds;
@@ -91,6 +91,8 @@ impl Engine {
             Setting::MixedChunk => flag(own.mixed_chunk),
             Setting::MaxPrefillTokens => own.max_prefill_tokens.to_string(),
             Setting::Conservativeness => own.conservativeness.to_string(),
+            Setting::BatchWait => own.batch_wait_iters.to_string(),
+            Setting::BatchWaitRatio => own.batch_wait_ratio.to_string(),
             Setting::PrefixCaching => flag(self.caching.prefix),
             Setting::Tiers => tiers_text(&self.caching.tiers),
             Setting::GraphMode => self.graphs.mode.name().to_owned(),
@@ -108,6 +110,9 @@ impl Engine {
             Setting::RequestTime => self.host.request.to_string(),
             Setting::OutputTime => self.host.output.to_string(),
             Setting::LaunchTime => self.host.launch.to_string(),
+            Setting::NetworkTime => self.host.network.to_string(),
+            Setting::MoeBackend => self.kernels.moe.name().to_owned(),
+            Setting::AttentionBackend => self.kernels.attention.name().to_owned(),
         }
     }
 
@@ -182,6 +187,8 @@ impl Engine {
             Setting::MixedChunk => own.mixed_chunk = flag()?,
             Setting::MaxPrefillTokens => own.max_prefill_tokens = count(text)?,
             Setting::Conservativeness => own.conservativeness = real(text)?,
+            Setting::BatchWait => own.batch_wait_iters = count(text)?,
+            Setting::BatchWaitRatio => own.batch_wait_ratio = real(text)?,
             Setting::PrefixCaching => self.caching.prefix = flag()?,
             Setting::Tiers => self.caching.tiers = tiers(text)?,
             Setting::GraphMode => {
@@ -209,6 +216,13 @@ impl Engine {
             Setting::RequestTime => self.host.request = time(text)?,
             Setting::OutputTime => self.host.output = time(text)?,
             Setting::LaunchTime => self.host.launch = time(text)?,
+            Setting::NetworkTime => self.host.network = time(text)?,
+            Setting::MoeBackend => {
+                self.kernels.moe = one_of(text, &MoeBackend::ALL, |own| own.name())?;
+            }
+            Setting::AttentionBackend => {
+                self.kernels.attention = one_of(text, &AttentionBackend::ALL, |own| own.name())?;
+            }
         }
         Ok(())
     }

@@ -13,6 +13,8 @@ pub enum Part {
     Cache,
     /// CUDA graphs.
     Graphs,
+    /// Which kernels run.
+    Kernels,
     /// Drafted tokens.
     Speculation,
     /// What the host costs.
@@ -21,10 +23,11 @@ pub enum Part {
 
 impl Part {
     /// Those shown folded, in their order.
-    pub const FOLDED: [Self; 5] = [
+    pub const FOLDED: [Self; 6] = [
         Self::Scheduler,
         Self::Cache,
         Self::Graphs,
+        Self::Kernels,
         Self::Speculation,
         Self::Host,
     ];
@@ -37,6 +40,7 @@ impl Part {
             Self::Scheduler => "Scheduler",
             Self::Cache => "Prefix cache & tiers",
             Self::Graphs => "CUDA graphs",
+            Self::Kernels => "Kernels",
             Self::Speculation => "Speculative decoding",
             Self::Host => "Host",
         }
@@ -78,6 +82,10 @@ pub enum Setting {
     MaxPrefillTokens,
     /// How much of its answer a request is expected still to need.
     Conservativeness,
+    /// Most steps in which prompts wait for more of them.
+    BatchWait,
+    /// Share of the token budget at which they wait no longer.
+    BatchWaitRatio,
     /// Whether prompts that begin alike share what is cached.
     PrefixCaching,
     /// KV tiers below HBM.
@@ -106,6 +114,12 @@ pub enum Setting {
     OutputTime,
     /// Host time of a kernel.
     LaunchTime,
+    /// Time of a request outside the server.
+    NetworkTime,
+    /// Kernels of experts.
+    MoeBackend,
+    /// Kernels of attention.
+    AttentionBackend,
 }
 
 /// A line of the table.
@@ -134,7 +148,7 @@ const fn word(setting: Setting, part: Part, names: [&'static str; 3], help: &'st
 /// `capacity_scheduler_policy` to `scheduler_config`; its choice of an exchange is an environment
 /// variable (`TRTLLM_FORCE_ALLTOALL_METHOD` before 1.2).
 #[rustfmt::skip]
-const WORDS: [Word; 30] = [
+const WORDS: [Word; 35] = [
     word(Setting::TokenBudget, Part::Engine,
         ["max_num_batched_tokens", "chunked_prefill_size", "max_num_tokens"],
         "Token budget of a step"),
@@ -183,6 +197,12 @@ const WORDS: [Word; 30] = [
     word(Setting::Conservativeness, Part::Scheduler,
         ["conservativeness", "schedule_conservativeness", "conservativeness"],
         "Times the share of its answer a request is expected still to need when another is admitted (SGLang's loop)"),
+    word(Setting::BatchWait, Part::Scheduler,
+        ["prompts wait", "prompts wait", "batch_wait_timeout_iters"],
+        "Most steps in which prompts wait for more of them while others decode (TensorRT-LLM's loop); 0: none"),
+    word(Setting::BatchWaitRatio, Part::Scheduler,
+        ["prompts wait up to", "prompts wait up to", "batch_wait_max_tokens_ratio"],
+        "Share of the token budget at which prompts wait no longer (TensorRT-LLM's loop)"),
     word(Setting::PrefixCaching, Part::Cache,
         ["enable_prefix_caching", "!disable_radix_cache", "enable_block_reuse"],
         "Whether prompts that begin alike share what is cached"),
@@ -195,6 +215,12 @@ const WORDS: [Word; 30] = [
     word(Setting::GraphSize, Part::Graphs,
         ["max_cudagraph_capture_size", "cuda_graph_max_bs", "cuda_graph_max_batch_size"],
         "Largest captured size: tokens in vLLM, requests in the others; larger batches are eager"),
+    word(Setting::MoeBackend, Part::Kernels,
+        ["moe_backend", "moe_runner_backend", "moe_config_backend"],
+        "Kernels of experts; auto: as the engine chooses for the GPU and the number format"),
+    word(Setting::AttentionBackend, Part::Kernels,
+        ["attention_backend", "attention_backend", "attn_backend"],
+        "Kernels of attention; auto: as the engine chooses for the GPU"),
     word(Setting::Draft, Part::Speculation,
         ["speculative_config", "speculative_algorithm", "speculative_config"],
         "Who drafts the tokens that are verified together"),
@@ -225,6 +251,9 @@ const WORDS: [Word; 30] = [
     word(Setting::LaunchTime, Part::Host,
         ["kernel launch", "kernel launch", "kernel launch"],
         "Issuing one kernel, or one graph"),
+    word(Setting::NetworkTime, Part::Host,
+        ["network", "network", "network"],
+        "What a request takes beside all that and no other waits for: network, HTTP, the way of its first token back"),
 ];
 
 impl Setting {

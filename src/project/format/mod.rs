@@ -14,6 +14,9 @@
 //!   tokens reach their experts; how a
 //!   trace is read, conversations, hidden rounds, priorities.
 //!
+//! - Version 4 adds: which kernels run, a request's time outside the server, prompts that
+//!   wait for more of them.
+//!
 //! Only leaves with a text form that never changes (quantities,
 //! ids, ranges of GPUs) are shared.
 

@@ -3,7 +3,7 @@
 use super::bounds::{self, MAX_NAME, MAX_POOLS, MAX_RANGES};
 use super::cluster::Cluster;
 use super::engine::{
-    Caching, ExpertExchange, Graphs, Host, Scheduling, Speculation, is_lacking, lacking,
+    Caching, ExpertExchange, Graphs, Host, Kernels, Scheduling, Speculation, is_lacking, lacking,
 };
 use super::mirror::{Frozen, frozen_enum, frozen_struct};
 use super::model::{Dtype, Model};
@@ -94,6 +94,8 @@ frozen_struct!(Engine as plan::Engine {
     host: Host,
     #[serde(default = "lacking", skip_serializing_if = "is_lacking")]
     graphs: Graphs,
+    #[serde(default = "lacking", skip_serializing_if = "is_lacking")]
+    kernels: Kernels,
     #[serde(default = "lacking", skip_serializing_if = "is_lacking")]
     caching: Caching,
     #[serde(default = "lacking", skip_serializing_if = "is_lacking")]
