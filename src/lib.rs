@@ -21,4 +21,5 @@ pub mod report;
 pub mod sim;
 pub mod study;
 pub mod units;
+pub mod validation;
 pub mod workload;

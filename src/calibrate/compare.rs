@@ -165,6 +165,7 @@ fn predict(
         engine: &id.engine,
         version: &id.version,
         kernel: &id.kernel,
+        tags: &[],
     };
     let found = catalog.gpu(&id.gpu).and_then(|gpu| {
         let kin = relatives(gpu, id.family, catalog);

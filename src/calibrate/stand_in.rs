@@ -76,6 +76,7 @@ fn ask(table: &Table, all: &Calibrations, catalog: &Catalog) -> Vec<(GpuId, Matc
         engine: &id.engine,
         version: &id.version,
         kernel: &id.kernel,
+        tags: &[],
     };
     let version = all.on(&id.gpu, &wanted, |own| {
         own.id.engine == id.engine && own.id.version != id.version

@@ -174,6 +174,7 @@ fn a_gpu_never_measured_is_priced_by_its_relative_and_says_so() {
         engine: "vllm",
         version: "0.11.0",
         kernel: "",
+        tags: &[],
     };
     let (surface, near) = all
         .find(&wanted, &relatives(h800, wanted.family, &catalog))

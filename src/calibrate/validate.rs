@@ -70,6 +70,7 @@ pub fn validate(
             engine: &id.engine,
             version: &id.version,
             kernel: &id.kernel,
+            tags: &[],
         };
         let found = catalog.gpu(&id.gpu).and_then(|gpu| {
             let kin = relatives(gpu, id.family, catalog);

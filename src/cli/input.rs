@@ -142,7 +142,7 @@ pub(super) fn cannot_run(design: &Design, compiled: &Compiled) -> Failure {
 }
 
 /// The prices asked for; fitting a profile says how far it is.
-fn prices(
+pub(super) fn prices(
     choice: &FidelityChoice,
     catalog: &Arc<Catalog>,
     user_dir: Option<&Path>,

@@ -19,13 +19,13 @@ use std::collections::BTreeMap;
 
 /// Fixed time of a collective kernel inside a scale-up domain, seconds (vLLM's custom all-reduce
 /// of a few KiB on 8 NVLink GPUs takes 5–10 µs).
-const BASE: f64 = 4.0e-6;
+pub(super) const BASE: f64 = 4.0e-6;
 /// One synchronised step over NVLink, seconds.
 const NVLINK_STEP: f64 = 0.8e-6;
 /// One synchronised step over PCIe, through host memory or peer-to-peer.
 const PCIE_STEP: f64 = 3.0e-6;
 /// Share of a link's rate a collective reaches (8 × B200: 741 of 900 GB/s busbw, 82 %).
-const LINK_EFFICIENCY: f64 = 0.80;
+pub(super) const LINK_EFFICIENCY: f64 = 0.80;
 
 /// Ranks that take part in a collective, as the cost model sees them.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -139,8 +139,20 @@ impl CommGroup {
         )
     }
 
-    fn domains(&self) -> u32 {
+    /// Scale-up domains it is in.
+    #[must_use]
+    pub fn domains(&self) -> u32 {
         self.ranks.div_ceil(self.per_domain.max(1))
+    }
+
+    /// Kernels of a collective: one inside a domain; three where it is hierarchical.
+    #[must_use]
+    pub fn kernels(&self) -> f64 {
+        match (self.ranks, self.domains() > 1) {
+            (..2, _) => 0.0,
+            (_, true) if self.per_domain > 1 => 3.0,
+            _ => 1.0,
+        }
     }
 }
 
@@ -151,7 +163,7 @@ pub fn ring_bytes_time(bytes: f64, ranks: u32, rate: ByteRate) -> f64 {
     (n - 1.0) / n * bytes / rate.get()
 }
 
-fn cost(link: f64, launch: f64) -> OpCost {
+pub(super) fn cost(link: f64, launch: f64) -> OpCost {
     let band = Band {
         below: 0.3,
         above: 0.6,
@@ -221,16 +233,26 @@ pub fn all_reduce(group: &CommGroup, bytes: f64, prices: &dyn Prices) -> OpCost 
     cost(inside + group.across(bytes, 2.0), BASE)
 }
 
-/// Every rank ends with all ranks' parts, `bytes` in all; also the cost of a reduce-scatter of
-/// `bytes` per rank.
+/// Every rank ends with all ranks' parts, `bytes` in all.
 #[must_use]
 pub fn all_gather(group: &CommGroup, bytes: f64, prices: &dyn Prices) -> OpCost {
+    once(group, Collective::AllGather, bytes, prices)
+}
+
+/// Every rank starts with `bytes` and ends with the sum of its part of them.
+#[must_use]
+pub fn reduce_scatter(group: &CommGroup, bytes: f64, prices: &dyn Prices) -> OpCost {
+    once(group, Collective::ReduceScatter, bytes, prices)
+}
+
+/// A collective whose bytes go once round.
+fn once(group: &CommGroup, collective: Collective, bytes: f64, prices: &dyn Prices) -> OpCost {
     if group.ranks < 2 || bytes <= 0.0 {
         return cost(0.0, 0.0);
     }
     let m = group.per_domain;
     if m > 1
-        && let Some(own) = inside(group, Collective::AllGather, bytes, prices)
+        && let Some(own) = inside(group, collective, bytes, prices)
     {
         return if group.domains() == 1 {
             own

@@ -10,7 +10,7 @@ mod projections;
 mod recurrent;
 
 pub(super) use attention::{AttentionShape, PrefillShape};
-pub(super) use ffn::experts;
+pub(super) use ffn::{Sent, experts, sent};
 
 use super::operator::{Class, Operator};
 use crate::catalog::Dtype;
@@ -125,14 +125,6 @@ pub(super) fn inner_reduction(layer: &LayerRun) -> f64 {
             ..
         } => real(mamba.dt_rank) + 2.0 * real(mamba.state),
         _ => 0.0,
-    }
-}
-
-/// Width of the vectors that go to the experts and back.
-pub(super) fn expert_width(model: &Model, run: usize) -> f64 {
-    match &model.layers[run].ffn {
-        Ffn::Moe(moe) => real(moe.latent.unwrap_or(model.hidden)),
-        Ffn::Dense { .. } | Ffn::Matrix | Ffn::None => real(model.hidden),
     }
 }
 

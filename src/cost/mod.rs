@@ -13,16 +13,20 @@ mod layer;
 mod operator;
 mod reach;
 mod roofline;
+mod routed;
 mod step;
 mod transfer;
 
-pub use collective::{CommGroup, all_gather, all_reduce, point_to_point, ring_bytes_time};
+pub use collective::{
+    CommGroup, all_gather, all_reduce, point_to_point, reduce_scatter, ring_bytes_time,
+};
 pub use estimate::{Capacity, estimate_capacity};
 pub use operator::{
     Band, Class, Fidelity, Joint, MEASURED_UP_TO, OpCost, Operator, Origin, Prices, TransferEngine,
 };
 pub use reach::{Reach, reaches};
 pub use roofline::{Roofline, RooflineOn};
+pub use routed::{Routed, RoutedBy, routed};
 pub use step::{
     Chunk, FEMTOS_PER_NANO, Femtos, Growth, Issued, LaneShape, Series, Slope, StepPrice, StepPricer,
 };

@@ -1,6 +1,7 @@
 //! Operators: the kernels a step is made of, as shapes, and what pricing one returns.
 
 use super::calibrated::{Collective, DeltaHeads};
+use super::routed::Routed;
 use crate::catalog::{Dtype, Gpu};
 use crate::model::WeightFormat;
 use crate::plan::Engine;
@@ -527,6 +528,10 @@ pub trait Prices: Send + Sync {
     fn price(&self, operator: &Operator) -> OpCost;
     /// The price of a collective inside a domain, where more is known than its links.
     fn collective(&self, _asked: &Joint) -> Option<OpCost> {
+        None
+    }
+    /// The price of an exchange of tokens with the ranks of their experts, likewise.
+    fn routed(&self, _asked: &Routed) -> Option<OpCost> {
         None
     }
     /// Whether it takes so little time that nothing need be remembered.

@@ -20,6 +20,7 @@
 
 mod curve;
 mod drafts;
+mod exchange;
 mod kinds;
 mod launches;
 mod line;
@@ -37,9 +38,10 @@ use super::collective::{CommGroup, point_to_point};
 use super::operator::{Class, Fidelity};
 use super::reach::reaches;
 use super::roofline::RooflineOn;
+use crate::catalog::ScaleUpKind;
 use crate::cluster::{GpuIx, Router, Topology};
 use crate::model::Model;
-use crate::plan::{Captured, Draft, EngineKind, PlannedPool, Replica};
+use crate::plan::{Captured, Draft, EngineKind, Joined, PlannedPool, Replica};
 use crate::units::{ByteRate, real};
 use curve::Priced;
 use drafts::Drafter;
@@ -47,6 +49,9 @@ use kinds::kinds;
 use price::femtos;
 use std::sync::Arc;
 use tower::{Parts, Pass, Ranks, Tower};
+
+/// Most GPUs of a server; a larger domain is a rack's.
+const SERVER_GPUS: u32 = 8;
 
 /// Prices steps of one pool's replicas.
 pub struct StepPricer {
@@ -64,6 +69,7 @@ pub struct StepPricer {
     host: Femtos,
     host_per_sequence: Femtos,
     launch: Femtos,
+    gap: Femtos,
     stages: Vec<Tower>,
     drafter: Option<Drafter>,
 }
@@ -86,6 +92,16 @@ impl StepPricer {
             .map(|lane| replica.lane(layout, 0, lane)[0])
             .collect();
         let dp = CommGroup::of(topology, &mut router, &peers);
+        let experts: Vec<_> = (0..layout.dp)
+            .flat_map(|lane| replica.lane(layout, 0, lane))
+            .copied()
+            .collect();
+        let all = CommGroup::of(topology, &mut router, &experts);
+        let site = topology.gpu(experts[0]);
+        let joined = Joined {
+            nvlink: all.domains() == 1 && site.scale_up_kind == ScaleUpKind::Switched,
+            rack: topology.domain_size(site.domain) > SERVER_GPUS,
+        };
         let sharers: Vec<GpuIx> = replica.sharers(layout, 0, 0).collect();
         let cp = CommGroup::of(topology, &mut router, &sharers);
         let next_stage = (layout.pp > 1)
@@ -99,6 +115,9 @@ impl StepPricer {
             tp,
             dp,
             cp,
+            all,
+            joined,
+            engine: pool.engine.clone(),
         };
         let known = reaches(model);
         let last = pool.stages.len() - 1;
@@ -126,6 +145,7 @@ impl StepPricer {
             host: femtos(engine.host_step_time.get()),
             host_per_sequence: femtos(engine.host.per_sequence.get()),
             launch: femtos(engine.host.launch.get()),
+            gap: femtos(engine.host.gap.get()),
             stages: stages.collect(),
             drafter: Drafter::of(model, pool, &ranks, &known),
             ranks,
@@ -164,6 +184,7 @@ impl StepPricer {
             price.add_all(&drafts);
         }
         price.launch = self.launch;
+        price.gap = self.gap;
         price
     }
 

@@ -13,6 +13,7 @@ use crate::units::ByteRate;
 use proptest::prelude::*;
 use std::sync::Arc;
 
+mod exchange;
 mod kinds;
 mod runtime;
 

@@ -23,6 +23,8 @@ use std::sync::Arc;
 pub struct Demand {
     /// Longest prompt and answer together, tokens.
     pub longest_context: u64,
+    /// Longest prompt, tokens.
+    pub longest_prompt: u64,
 }
 
 /// What became of a design.
@@ -262,7 +264,7 @@ impl Compiling<'_> {
         let before = self.errors();
         let count = u32::try_from(gpus.len()).unwrap_or(u32::MAX);
         legality::layout(self.model, pool, count, &mut self.findings);
-        legality::engine(pool, self.demand.longest_context, &mut self.findings);
+        legality::engine(pool, self.demand, &mut self.findings);
         legality::precision(pool, &gpu, &mut self.findings);
         legality::context(self.model, pool, &mut self.findings);
         let draft = self.draft(pool);

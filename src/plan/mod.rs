@@ -15,9 +15,10 @@ mod sequence;
 pub use compile::{Compiled, Demand, compile};
 pub use design::{Design, DesignId, ModelRef};
 pub use engine::{
-    Caching, Captured, Difference, Draft, Engine, EngineKind, FirstToken, GraphMode, Graphs, Host,
-    Padded, Part, QueueOrder, Scheduler, Scheduling, Setting, SettingError, Speculation, Tier,
-    TierKind,
+    AttentionBackend, Caching, Captured, Carrier, Difference, Draft, Engine, EngineKind,
+    ExpertExchange, FirstToken, GraphMode, Graphs, Host, Joined, Kernels, MoeBackend, Padded, Part,
+    QueueOrder, Scheduler, Scheduling, Setting, SettingError, Speculation, Tier, TierKind,
+    low_latency_tokens,
 };
 pub use finding::{Change, Finding, Place, Repair, Severity};
 pub use frozen::{Plan, PlannedPool, PlannedService, Replica, StageRun};

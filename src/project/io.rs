@@ -21,7 +21,7 @@ pub const MAX_DOCUMENT_BYTES: u64 = 64 << 20;
 /// The word every document starts with.
 const FORMAT: &str = "frontier-project";
 /// The version written.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 /// Deepest nesting read; a document needs less than half.
 const MAX_DEPTH: usize = 64;
 /// Longest chain of symbolic links followed.

@@ -94,6 +94,19 @@ pub fn run(scenario: &Scenario, control: Control<'_>) -> Result<Summary, SimErro
     run_recorded(scenario, control, Recording::default()).map(|(summary, _)| summary)
 }
 
+/// Runs a scenario and measures as the client of a benchmark does: every request counts, the first
+/// burst and the last to end too.
+///
+/// # Errors
+/// See [`run`].
+pub fn run_as_client(scenario: &Scenario, control: Control<'_>) -> Result<Summary, SimError> {
+    let mut engine = Engine::new(scenario, Recording::default())?;
+    engine.metrics.whole = true;
+    engine.go(control)?;
+    engine.check()?;
+    Ok(engine.summary(scenario))
+}
+
 /// The same, and notes what it is asked to; the timeline if that is asked for. Recording changes
 /// nothing of the run.
 ///

@@ -189,7 +189,10 @@ impl Ledger {
         }
         let (first, slope) = (&series.first, &series.slope);
         // The first of them has been counted when it started: these are the 2nd to the last.
-        let (count, rises) = (i128::from(steps), i128::from(steps) * i128::from(steps + 1) / 2);
+        let (count, rises) = (
+            i128::from(steps),
+            i128::from(steps) * i128::from(steps + 1) / 2,
+        );
         let sum = |first: Femtos, slope: i64| {
             let sum = i128::from(first) * count + i128::from(slope) * rises;
             u128::try_from(sum).unwrap_or(0)

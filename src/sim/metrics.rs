@@ -64,6 +64,8 @@ pub(super) struct Metrics {
     middle_at: u64,
     hidden_rounds: u64,
     hidden_tokens: u64,
+    /// The whole run is measured, as a benchmark's client does.
+    pub(super) whole: bool,
 }
 
 /// The measured numbers.
@@ -205,7 +207,9 @@ impl Metrics {
     pub(super) fn measure(&self, now: Nanos, open_loop: bool) -> Measured {
         let steady = match (self.open, self.close) {
             (Some(open), Some(close))
-                if (close.at - open.at) * FEWEST_OF_RUN >= now && open.completed > 0 =>
+                if !self.whole
+                    && (close.at - open.at) * FEWEST_OF_RUN >= now
+                    && open.completed > 0 =>
             {
                 let inside = close.arrived - open.arrived + 1;
                 (inside >= FEWEST_STEADY).then_some((open, close))

@@ -29,7 +29,7 @@ mod summary;
 mod verdict;
 
 pub use breakdown::{PhaseTime, PoolTime};
-pub use engine::{Control, Scenario, SimError, run, run_recorded};
+pub use engine::{Control, Scenario, SimError, run, run_as_client, run_recorded};
 pub use record::{
     LinkLine, Progress, Recording, ReplicaBin, ReplicaLine, StepKind, Timeline, Trace, TraceEnd,
 };

@@ -86,7 +86,9 @@ impl EventQueue {
 
     /// The earliest event.
     pub(super) fn pop(&mut self) -> Option<(Nanos, Event)> {
-        self.heap.pop().map(|Reverse((at, _, _, event))| (at, event))
+        self.heap
+            .pop()
+            .map(|Reverse((at, _, _, event))| (at, event))
     }
 }
 
@@ -113,7 +115,8 @@ mod tests {
         for event in [Event::Arrival, end(7), Event::Told, end(2)] {
             queue.push(5, event);
         }
-        let order: Vec<Event> = std::iter::from_fn(|| queue.pop().map(|(_, event)| event)).collect();
+        let order: Vec<Event> =
+            std::iter::from_fn(|| queue.pop().map(|(_, event)| event)).collect();
         assert_eq!(order, [end(2), end(7), Event::Arrival, Event::Told]);
     }
 }

@@ -6,11 +6,11 @@
 
 use super::lane::{Batch, Lane, Settings};
 use super::ledger::{Ledger, Phase};
+use super::metrics::Gaps;
 use super::pricer::Pricer;
 use super::queue::Nanos;
 use super::request::Arena;
-use super::station::Station;
-use super::metrics::Gaps;
+use super::station::{self, Station};
 use super::steady::{Run, step_time};
 use crate::cost::{LaneShape, Reach, StepPrice};
 use crate::plan::PlannedPool;
@@ -36,6 +36,8 @@ pub(super) struct ReplicaState {
     /// Stations of its server: what takes requests in, and what hands tokens out.
     pub(super) front: Station,
     pub(super) back: Station,
+    /// What a request takes outside the server.
+    pub(super) network: Nanos,
     /// Whether the host puts a batch together while the one before runs.
     pub(super) overlap: bool,
     /// When the latest step was started, and when one ended last.
@@ -122,6 +124,7 @@ impl ReplicaState {
             stage_free: vec![0; stages],
             front: Station::new(engine.host.request),
             back: Station::new(engine.host.output),
+            network: station::nanos(engine.host.network),
             overlap: engine.host.overlap,
             started: 0,
             last_end: None,

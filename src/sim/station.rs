@@ -11,16 +11,21 @@ pub(super) struct Station {
     free_at: Nanos,
 }
 
+/// Seconds to whole nanoseconds.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "float casts saturate"
+)]
+pub(super) fn nanos(time: Seconds) -> Nanos {
+    (time.get() * 1e9).round() as Nanos
+}
+
 impl Station {
     /// Idle; `each`: time of one thing.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "float casts saturate"
-    )]
     pub(super) fn new(each: Seconds) -> Self {
         Self {
-            each: (each.get() * 1e9).round() as Nanos,
+            each: nanos(each),
             free_at: 0,
         }
     }

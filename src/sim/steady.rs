@@ -75,25 +75,17 @@ fn floor_sum(mut n: u128, mut m: u128, mut a: u128, mut b: u128) -> u128 {
     sum
 }
 
-impl Run {
-    /// When its last step ends.
-    fn end(&self) -> Nanos {
-        let Series {
-            took, took_slope, ..
-        } = self.series;
-        let sum = if self.most < BY_ONE {
-            let mut own = took;
-            let mut sum = 0;
-            for _ in 0..=self.most {
-                sum += u128::from(step_time(own));
-                own = own.wrapping_add_signed(took_slope);
-            }
-            sum
-        } else {
-            ceiling_sum(self.most + 1, FEMTOS_PER_NANO, took, took_slope)
-        };
-        u64::try_from(u128::from(self.start) + sum).unwrap_or(u64::MAX)
+/// What the first so many steps take.
+fn span(series: &Series, steps: u64) -> Nanos {
+    let Series {
+        took, took_slope, ..
+    } = *series;
+    if steps > BY_ONE {
+        let sum = ceiling_sum(steps, FEMTOS_PER_NANO, took, took_slope);
+        return Nanos::try_from(sum).unwrap_or(Nanos::MAX);
     }
+    let each = |step: i64| step_time(took.wrapping_add_signed(took_slope * step));
+    (0..steps).map(|step| each(step.cast_signed())).sum()
 }
 
 impl ReplicaState {
@@ -134,7 +126,7 @@ impl ReplicaState {
             most,
         };
         self.run = Some(run);
-        Some(run.end())
+        Some(start + span(&series, most + 1))
     }
 
     /// Brings a run to where it is before `limit`: steps that end earlier have ended, and the one
@@ -174,8 +166,13 @@ impl ReplicaState {
             steps += 1;
         }
         let mut running = 0;
+        let start_of = |step: u64| match step {
+            0 => start,
+            _ if step == steps => began,
+            _ => start + span(&series, step),
+        };
         for (lane, batch) in self.lanes.iter_mut().zip(&mut self.batches[0]) {
-            lane.advance(requests, batch, steps, began);
+            lane.advance(requests, batch, steps, (&start_of, self.overlap));
             running += u64::from(batch.decodes);
         }
         self.gaps.note(running, metrics);

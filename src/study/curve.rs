@@ -75,9 +75,11 @@ impl Ask {
                     .map(|r| r.input.saturating_add(r.output))
                     .max()
                     .unwrap_or(0),
+                longest_prompt: trace.requests.iter().map(|r| r.input).max().unwrap_or(0),
             },
             None => Demand {
                 longest_context: self.workload.longest_context(),
+                longest_prompt: self.workload.longest_prompt(),
             },
         }
     }

@@ -329,6 +329,12 @@ impl Workload {
         self.conversation().longest()
     }
 
+    /// Longest prompt, tokens, unless a trace says it.
+    #[must_use]
+    pub fn longest_prompt(&self) -> u64 {
+        self.longest_context().saturating_sub(self.output.longest())
+    }
+
     /// Mean prompt and answer tokens of a request, hidden rounds included, unless a trace says it.
     #[must_use]
     pub fn means(&self) -> (f64, f64) {

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 /// Each module and what it may use. `app` and `cli` may use everything but each other.
-const MAY_USE: [(&str, &[&str]); 14] = [
+const MAY_USE: [(&str, &[&str]); 15] = [
     ("units", &[]),
     ("catalog", &["units"]),
     ("model", &["units", "catalog"]),
@@ -38,6 +38,12 @@ const MAY_USE: [(&str, &[&str]); 14] = [
         ],
     ),
     (
+        "validation",
+        &[
+            "units", "catalog", "model", "cluster", "plan", "cost", "workload", "sim",
+        ],
+    ),
+    (
         "jobs",
         &[
             "units",
@@ -51,6 +57,7 @@ const MAY_USE: [(&str, &[&str]); 14] = [
             "study",
             "project",
             "calibrate",
+            "validation",
         ],
     ),
     (
@@ -69,6 +76,7 @@ const MAY_USE: [(&str, &[&str]); 14] = [
             "project",
             "jobs",
             "calibrate",
+            "validation",
         ],
     ),
 ];

@@ -11,7 +11,7 @@ use crate::app::command::Actions;
 use crate::app::theme::space;
 use crate::app::totals::pool_gpu;
 use crate::app::widgets::{Rows, choice, count_field, number_field, section, text_field};
-use crate::plan::{Engine, EngineKind, FirstToken, Pool, Setting};
+use crate::plan::{Engine, EngineKind, ExpertExchange, FirstToken, Pool, Setting};
 use eframe::egui::Ui;
 use line::Line;
 
@@ -102,6 +102,28 @@ fn budgets_ui(ui: &mut Ui, line: &Line<'_>, actions: &mut Actions) {
             FirstToken::DecodeAdmission => "decode admission",
         },
         |e, first| e.first_token = first,
+    );
+    exchange_ui(ui, line, actions);
+}
+
+/// How tokens reach their experts, where there are some.
+fn exchange_ui(ui: &mut Ui, line: &Line<'_>, actions: &mut Actions) {
+    let engine = line.engine();
+    let (kind, now) = (engine.kind, engine.expert_exchange);
+    if line.view.model().is_none_or(|model| model.moe().is_none()) {
+        return;
+    }
+    let mut all: Vec<ExpertExchange> = ExpertExchange::of(kind).collect();
+    if !all.contains(&now) {
+        all.push(now);
+    }
+    line.pick(
+        ui,
+        actions,
+        Setting::ExpertExchange,
+        (now, &all),
+        |own| own.name(kind),
+        |e, own| e.expert_exchange = own,
     );
 }
 

@@ -28,7 +28,7 @@ impl Way {
     }
 
     /// Bytes of a token in DeepEP: FP8 with a scale per 128 values there, BF16 back.
-    fn deepep_bytes(self, hidden: f64) -> f64 {
+    pub(super) fn deepep_bytes(self, hidden: f64) -> f64 {
         match self {
             Self::Dispatch => hidden * (1.0 + 4.0 / 128.0),
             Self::Combine => hidden * 2.0,

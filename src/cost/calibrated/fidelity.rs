@@ -2,9 +2,12 @@
 //! asked, by the roofline where there is none.
 
 use super::asked::asked;
+use super::backends::tags;
 use super::exchange::{Collective, EngineAllReduce, Exchange};
 use super::hardware::Hardware;
+use super::quantising;
 use super::relatives::relatives;
+use super::route::route;
 use super::shape::{Family, Shape};
 use super::store::{Calibrations, Match, Wanted};
 use super::surface::{Estimate, Surface};
@@ -13,11 +16,12 @@ use crate::cost::operator::{
     Band, Fidelity, Joint, MEASURED_UP_TO, OpCost, Operator, Origin, Prices, TransferEngine,
 };
 use crate::cost::roofline::RooflineOn;
-use crate::plan::{Engine, EngineKind};
+use crate::cost::routed::Routed;
+use crate::plan::{Engine, EngineKind, Kernels};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A GPU, an engine, its version, and their prices.
-type Made = (Gpu, EngineKind, String, Arc<CalibratedOn>);
+type Made = (Gpu, EngineKind, String, Kernels, u64, Arc<CalibratedOn>);
 
 /// Prices by calibrations.
 #[derive(Debug)]
@@ -60,8 +64,10 @@ impl Fidelity for Calibrated {
 
     fn on(&self, gpu: &Gpu, engine: &Engine) -> Arc<dyn Prices> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = made.iter().find(|(own, kind, version, _)| {
-            (own, *kind, version) == (gpu, engine.kind, &engine.version)
+        let sustained = engine.sustained.to_bits();
+        let known = made.iter().find(|(own, kind, version, kernels, load, _)| {
+            (own, *kind, version, *kernels, *load)
+                == (gpu, engine.kind, &engine.version, engine.kernels, sustained)
         });
         if let Some((.., prices)) = known {
             return Arc::clone(prices) as Arc<dyn Prices>;
@@ -72,8 +78,14 @@ impl Fidelity for Calibrated {
             gpu,
             engine,
         ));
-        let entry = (gpu.clone(), engine.kind, engine.version.clone());
-        made.push((entry.0, entry.1, entry.2, Arc::clone(&prices)));
+        made.push((
+            gpu.clone(),
+            engine.kind,
+            engine.version.clone(),
+            engine.kernels,
+            sustained,
+            Arc::clone(&prices),
+        ));
         prices
     }
 
@@ -98,11 +110,22 @@ struct Chosen {
     surface: Arc<Surface>,
     near: Match,
     band: Band,
+    /// Share of its launch that is the kernel's own, see [`quantising::own_launch`].
+    launch: f64,
 }
+
+/// Whatever kernel the engine uses most.
+pub(super) const ANY_KERNEL: &str = "";
+/// TensorRT-LLM's two exchanges over NVLink, by their names in tables.
+pub(super) const TWO_SIDED: &str = "NVLinkTwoSided";
+pub(super) const ONE_SIDED: &str = "NVLinkOneSided";
 
 /// One engine's kernels on one GPU.
 #[derive(Debug, Clone)]
 pub struct CalibratedOn {
+    engine: EngineKind,
+    /// How much longer a kernel takes that keeps the tensor cores wholly busy, as a share.
+    sustained: f64,
     hardware: Hardware,
     roofline: RooflineOn,
     chosen: Vec<(Family, Chosen)>,
@@ -122,34 +145,52 @@ pub struct Explained {
 impl CalibratedOn {
     fn of(calibrations: &Calibrations, catalog: &Catalog, gpu: &Gpu, engine: &Engine) -> Self {
         let mut chosen = Vec::new();
+        let (kind, sustained) = (engine.kind, engine.sustained);
         for (family, precision) in calibrations.kinds() {
-            // A library of its own has versions of its own: the newest.
+            let own = engine;
+            // A library of its own has versions of its own: the newest. Tables name it by the engine
+            // they measured it in.
             let (engine, version) = match family {
                 Family::Nccl => ("nccl", ""),
+                Family::DeepepNormal | Family::DeepepLl => ("sglang", ""),
+                Family::TrtllmAlltoall => ("trtllm", ""),
                 _ => (table_name(engine.kind), engine.version.as_str()),
             };
-            let wanted = Wanted {
-                gpu: &gpu.id,
-                family,
-                precision,
-                engine,
-                version,
-                kernel: "",
+            let kernels: &[&str] = match family {
+                Family::TrtllmAlltoall => &[TWO_SIDED, ONE_SIDED],
+                _ => &[ANY_KERNEL],
             };
             let kin = relatives(gpu, family, catalog);
-            if let Some((surface, near)) = calibrations.find(&wanted, &kin) {
-                let band = calibrations.band(surface, near);
-                chosen.push((
+            for kernel in kernels {
+                let wanted = Wanted {
+                    gpu: &gpu.id,
                     family,
-                    Chosen {
-                        surface: Arc::clone(surface),
-                        near,
-                        band,
-                    },
-                ));
+                    precision,
+                    engine,
+                    version,
+                    kernel,
+                    tags: tags(own, gpu, family),
+                };
+                let found = calibrations
+                    .find(&wanted, &kin)
+                    .filter(|(surface, _)| *kernel == ANY_KERNEL || surface.id.kernel == *kernel);
+                if let Some((surface, near)) = found {
+                    let band = calibrations.band(surface, near);
+                    chosen.push((
+                        family,
+                        Chosen {
+                            surface: Arc::clone(surface),
+                            near,
+                            band,
+                            launch: quantising::own_launch(calibrations, surface),
+                        },
+                    ));
+                }
             }
         }
         Self {
+            engine: kind,
+            sustained,
             hardware: Hardware::of(gpu),
             roofline: RooflineOn::of(gpu),
             chosen,
@@ -169,7 +210,7 @@ impl CalibratedOn {
 
     fn estimate(&self, operator: &Operator) -> Option<(&Chosen, Estimate)> {
         let (shape, precisions) = asked(operator)?;
-        self.estimate_shape(&self.hardware, shape, precisions)
+        self.estimate_shape(&self.hardware, shape, precisions, ANY_KERNEL)
     }
 
     fn estimate_shape(
@@ -177,16 +218,25 @@ impl CalibratedOn {
         hardware: &Hardware,
         shape: Shape,
         precisions: &[&str],
+        kernel: &str,
     ) -> Option<(&Chosen, Estimate)> {
-        let own = precisions.iter().find_map(|precision| {
+        // TensorRT-LLM and TensorRT-LLM's kernels in SGLang multiply prompts' attention in FP8 where the
+        // cache is (`attn_backend trtllm`, `trtllm_mha`).
+        let fp8 = precisions.contains(&"fp8 kv fp8") && self.engine != EngineKind::Vllm;
+        let wider = precisions.iter().rev().filter(move |_| fp8);
+        let own = wider.chain(precisions).find_map(|precision| {
             let fits = |(family, own): &&(Family, Chosen)| {
-                *family == shape.family() && own.surface.id.precision == *precision
+                *family == shape.family()
+                    && own.surface.id.precision == *precision
+                    && (kernel == ANY_KERNEL || own.surface.id.kernel == kernel)
             };
             self.chosen.iter().find(fits)
         })?;
         let surface = &own.1.surface;
         let shape = shape.run_by(&surface.id.engine, &surface.id.kernel);
-        Some((&own.1, surface.estimate(hardware, &shape)))
+        let shape = quantising::as_served(shape, surface, self.engine);
+        let estimate = surface.estimate(hardware, &shape);
+        Some((&own.1, quantising::without(estimate, &shape, own.1.launch)))
     }
 }
 
@@ -206,10 +256,16 @@ const TRANSFER: TransferEngine = TransferEngine {
 impl Prices for CalibratedOn {
     fn price(&self, operator: &Operator) -> OpCost {
         let kernels = || self.roofline.price(operator).kernels;
-        match self.estimate(operator) {
+        let mut price = match self.estimate(operator) {
             Some((own, estimate)) => cost(own, &estimate, kernels()),
             None => self.roofline.price(operator),
+        };
+        if self.sustained > 0.0 && price.seconds > 0.0 {
+            // Share of the tensor cores' peak the kernel reaches.
+            let busy = (self.roofline.at_peak(operator) / price.seconds).clamp(0.0, 1.0);
+            price.seconds *= 1.0 + self.sustained * busy;
         }
+        price
     }
 
     fn collective(&self, asked: &Joint) -> Option<OpCost> {
@@ -230,7 +286,12 @@ impl Prices for CalibratedOn {
                 eager: false,
                 switch: true,
             };
-            self.estimate_shape(&hardware, Shape::CustomAllreduce(shape), &["bfloat16"])
+            self.estimate_shape(
+                &hardware,
+                Shape::CustomAllreduce(shape),
+                &["bfloat16"],
+                ANY_KERNEL,
+            )
         });
         let found = own.flatten().or_else(|| {
             let shape = Exchange {
@@ -239,9 +300,24 @@ impl Prices for CalibratedOn {
                 bytes,
                 value: 2.0,
             };
-            self.estimate_shape(&hardware, Shape::Nccl(shape), &[collective.word()])
+            self.estimate_shape(
+                &hardware,
+                Shape::Nccl(shape),
+                &[collective.word()],
+                ANY_KERNEL,
+            )
         });
         found.map(|(own, estimate)| cost(own, &estimate, 1))
+    }
+
+    fn routed(&self, asked: &Routed) -> Option<OpCost> {
+        let hardware = Hardware {
+            scale_up: asked.rate,
+            ..self.hardware
+        };
+        let (shape, precision, kernel) = route(asked)?;
+        let (own, estimate) = self.estimate_shape(&hardware, shape, &[precision], kernel)?;
+        Some(cost(own, &estimate, 1))
     }
 }
 

@@ -12,6 +12,7 @@
 //! [`Calibrations`] holds all we ship and all of a user's. Fitting lives in `calibrate`.
 
 mod asked;
+mod backends;
 mod decode;
 mod delta;
 mod exchange;
@@ -27,8 +28,10 @@ mod moe;
 mod packing;
 mod prefill;
 mod product;
+mod quantising;
 mod relatives;
 mod residuals;
+mod route;
 mod rowwise;
 mod shape;
 mod store;

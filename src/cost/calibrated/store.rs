@@ -40,6 +40,8 @@ pub struct Wanted<'a> {
     pub version: &'a str,
     /// Which of its kernels; empty: the one it uses most.
     pub kernel: &'a str,
+    /// Pieces of kernels' names, the most wanted first, before versions are compared.
+    pub tags: &'a [&'a str],
 }
 
 /// How near the surface found is to what was wanted.
@@ -635,8 +637,12 @@ impl Calibrations {
         // engine are not on the same scale.
         let nearness = |own: &Surface| {
             let same = own.id.engine == wanted.engine;
+            let has = |tag: &&str| own.id.kernel.contains(*tag);
             (
                 same,
+                same && wanted.tags.iter().any(|tag| has(tag)),
+                // Kernels of experts without a gate are for models without.
+                !own.id.kernel.contains("nongated"),
                 own.id.version == wanted.version,
                 Reverse(if same {
                     version_distance(&own.id.version, wanted.version)

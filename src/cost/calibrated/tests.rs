@@ -192,6 +192,7 @@ mod choice {
                 engine: "trtllm",
                 version,
                 kernel: "",
+                tags: &[],
             };
             let (own, near) = calibrations.find(&wanted, &[]).unwrap();
             (own.id.version.clone(), near)

@@ -1,6 +1,7 @@
 //! Kernels of the feed-forward part: a dense MLP, routed and shared experts.
 
 use super::{Gemm, Kernels, on_rank, stream};
+use crate::catalog::Dtype;
 use crate::cost::operator::{Class, Operator};
 use crate::model::{Ffn, Model, Precision};
 use crate::plan::Layout;
@@ -24,6 +25,39 @@ pub(super) fn dense(ffn: &Ffn, h: f64, gemm: Gemm, tokens: f64, kernels: &mut Ke
         Ffn::Matrix => kernels.push((Class::Linear, gemm.linear(tokens, h, h))),
         Ffn::Moe(_) | Ffn::None => {}
     }
+}
+
+/// What of a token goes to its experts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::cost) struct Sent {
+    /// Width of the model's vectors.
+    pub(in crate::cost) hidden: f64,
+    /// Width of those that go to the experts and back.
+    pub(in crate::cost) width: f64,
+    /// Experts it goes to, of so many.
+    pub(in crate::cost) topk: f64,
+    pub(in crate::cost) experts: f64,
+    /// What the router chooses among: experts, and choices that do nothing.
+    pub(in crate::cost) choices: f64,
+    /// Format the experts multiply in.
+    pub(in crate::cost) gemm: Dtype,
+}
+
+/// Of a MoE layer.
+pub(in crate::cost) fn sent(model: &Model, run: usize, precision: Precision) -> Option<Sent> {
+    let layer = &model.layers[run];
+    let Ffn::Moe(moe) = &layer.ffn else {
+        return None;
+    };
+    let choices = real(moe.experts + moe.zero_experts);
+    Some(Sent {
+        hidden: real(model.hidden),
+        width: real(moe.latent.unwrap_or(model.hidden)),
+        topk: real(moe.top_k) * (real(moe.experts) / choices),
+        experts: real(moe.experts),
+        choices,
+        gemm: Gemm::of(model, precision, layer.kept.routed_experts).gemm,
+    })
 }
 
 /// The experts of a MoE layer on one rank, for `lane` tokens of this lane and `all` tokens of all

@@ -5,6 +5,7 @@
 //! among them (vLLM's `splitting_ops`: `unified_attention_with_output`, `mamba_mixer2`,
 //! `gdn_attention`). Whole, it is one graph. Sampling is outside all of them.
 
+use super::exchange::{Exchange, Groups};
 use super::kinds::LayerKind;
 use super::price::Issued;
 use crate::catalog::Dtype;
@@ -34,13 +35,6 @@ pub(super) struct Launches {
     sampler: u32,
 }
 
-/// Ranks that exchange, by what they split.
-pub(super) struct Exchanges<'a> {
-    pub(super) tp: &'a CommGroup,
-    pub(super) dp: &'a CommGroup,
-    pub(super) cp: &'a CommGroup,
-}
-
 /// Kernels of one operator where nothing fuses the quantising of activations into what comes before.
 fn launches(operator: &Operator) -> f64 {
     let quantise = match operator {
@@ -61,15 +55,6 @@ fn apart(attention: &Attention) -> f64 {
     }
 }
 
-/// Kernels of a collective: one inside a domain; three where it is hierarchical.
-fn exchange(group: &CommGroup) -> f64 {
-    match (group.ranks, group.ranks > group.per_domain) {
-        (..2, _) => 0.0,
-        (_, true) if group.per_domain > 1 => 3.0,
-        _ => 1.0,
-    }
-}
-
 impl Launches {
     /// Of a stack of layers with these ends.
     pub(super) fn of(
@@ -77,24 +62,25 @@ impl Launches {
         kinds: &[LayerKind],
         (layout, precision): (Layout, Precision),
         (first, last): (bool, bool),
-        groups: &Exchanges<'_>,
+        (groups, cp): (Groups<'_>, &CommGroup),
+        exchange: &Exchange,
     ) -> Self {
         let sum = |kernels: &[(Class, Operator)]| -> f64 {
             kernels.iter().map(|(_, own)| launches(own)).sum()
         };
-        let (tp, dp) = (exchange(groups.tp), exchange(groups.dp));
+        let tp = groups.tp.kernels();
         let (mut tokens, mut decode, mut prefill) = (0.0, 0.0, 0.0);
         let (mut writes, mut mixers) = (0.0, 0.0);
         for kind in kinds {
             let layer = &model.layers[kind.run];
             let mut own = sum(&by_tokens(model, kind.run, layout, precision, 1.0));
-            own += apart(&layer.attention) + kind.reductions * tp;
+            own += apart(&layer.attention) + exchange.reductions(kind) * tp;
             if inner_reduction(layer) > 0.0 {
                 own += tp;
             }
             if matches!(layer.ffn, Ffn::Moe(_)) {
                 own += sum(&experts(model, kind.run, layout, precision, 1.0, 1.0));
-                own += 2.0 * dp + tp;
+                own += exchange.kernels(model, kind.run, groups);
             }
             tokens += own * kind.count;
             let shape = &kind.attention;
@@ -109,7 +95,7 @@ impl Launches {
                 context: 0,
             };
             shape.prefill(chunk, |_, own| prefill += launches(own) * kind.count);
-            prefill += exchange(groups.cp) * kind.count;
+            prefill += cp.kernels() * kind.count;
             if shape.core.is_some() {
                 writes += kind.count;
             }

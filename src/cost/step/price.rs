@@ -46,6 +46,8 @@ pub struct StepPrice {
     pub launches: u32,
     /// Time of each of them.
     pub launch: Femtos,
+    /// How long the device stands at each of them.
+    pub gap: Femtos,
     /// How the model's kernels are issued.
     pub issued: Issued,
 }
@@ -60,14 +62,21 @@ impl StepPrice {
     /// Time the step takes, host and device together.
     #[must_use]
     pub fn took(&self, overlap: bool) -> Femtos {
+        let [before, device, host] = self.meets(overlap);
+        before.saturating_add(device.max(host))
+    }
+
+    /// What comes first, then what of device and host runs side by side.
+    pub(super) fn meets(&self, overlap: bool) -> [Femtos; 3] {
         let issue = self.issue();
+        let gaps = self.gap.saturating_mul(u64::from(self.launches));
+        let device = self.total.saturating_add(gaps);
         if overlap {
-            self.total.max(self.host.saturating_add(issue))
+            [0, device, self.host.saturating_add(issue)]
         } else {
             // The first kernel waits for its own launch.
             let first = issue.min(self.launch);
-            let device = self.total.saturating_add(first);
-            self.host.saturating_add(device.max(issue))
+            [self.host, device.saturating_add(first), issue]
         }
     }
 

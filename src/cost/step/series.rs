@@ -6,9 +6,9 @@
 //! each other change places. Sums over steps are exact, and the same as if steps had been priced one
 //! by one.
 
-use super::price::{Femtos, StepPrice};
 use super::kinds::{Along, Growth};
 use super::line::Line;
+use super::price::{Femtos, StepPrice};
 use crate::cost::operator::Origin;
 
 /// By how much the price grows from one step to the next. All of it is attention.
@@ -55,15 +55,15 @@ pub struct Series {
 }
 
 impl Series {
-    pub(super) fn new(first: StepPrice, slope: Slope, mut steps: u64, overlap: bool) -> Option<Self> {
+    pub(super) fn new(
+        first: StepPrice,
+        slope: Slope,
+        mut steps: u64,
+        overlap: bool,
+    ) -> Option<Self> {
         let took = first.took(overlap);
         // The device's share of it, and what it must come to before it counts.
-        let (device, bound) = if overlap {
-            (first.total, first.host.saturating_add(first.issue()))
-        } else {
-            let issue = first.issue();
-            (first.total.saturating_add(issue.min(first.launch)), issue)
-        };
+        let [_, device, bound] = first.meets(overlap);
         let follows = device >= bound;
         let until_change = match (follows, slope.total) {
             (_, 0) | (true, 1..) | (false, ..0) => u64::MAX,
@@ -157,6 +157,9 @@ mod tests {
         // At 1,500 the device and the host take as long.
         assert_eq!((series.steps, series.took, series.took_slope), (5, 1500, 0));
         let series = Series::new(first, slope, 1000, false).unwrap();
-        assert_eq!((series.steps, series.took, series.took_slope), (1000, 2500, 100));
+        assert_eq!(
+            (series.steps, series.took, series.took_slope),
+            (1000, 2500, 100)
+        );
     }
 }

@@ -2,20 +2,20 @@
 //! sum over its kinds of layers and its ends, from tables filled as counts occur.
 
 use super::curve::Priced;
+use super::exchange::{Exchange, Groups};
 use super::kinds::{Attended, Growth, LayerKind};
-use super::launches::{Exchanges, Launches};
+use super::launches::Launches;
 use super::price::{Issued, StepPrice};
 use super::series::{Grown, Racer, Slope, slowest};
 use super::shape::LaneShape;
 use crate::cost::collective::{CommGroup, all_gather, all_reduce};
 use crate::cost::layer::{
-    Kernels, PrefillShape, by_tokens, embedding, expert_width, experts, fusion, head,
-    inner_reduction,
+    Kernels, PrefillShape, by_tokens, embedding, experts, fusion, head, inner_reduction,
 };
 use crate::cost::operator::{Class, OpCost, Operator, Prices};
 use crate::cost::roofline::RooflineOn;
 use crate::model::{Model, Precision};
-use crate::plan::Layout;
+use crate::plan::{Engine, Joined, Layout};
 use crate::units::real;
 use std::sync::Arc;
 
@@ -27,6 +27,20 @@ pub(super) struct Ranks {
     pub(super) tp: CommGroup,
     pub(super) dp: CommGroup,
     pub(super) cp: CommGroup,
+    /// All that share a layer's experts, and how they are joined.
+    pub(super) all: CommGroup,
+    pub(super) joined: Joined,
+    pub(super) engine: Engine,
+}
+
+impl Ranks {
+    const fn groups(&self) -> Groups<'_> {
+        Groups {
+            tp: &self.tp,
+            dp: &self.dp,
+            all: &self.all,
+        }
+    }
 }
 
 /// How a pass runs: in which graph, and to what size it is padded.
@@ -59,6 +73,7 @@ pub(super) struct Parts {
 /// A stack of layers and its tables.
 pub(super) struct Tower {
     parts: Parts,
+    exchange: Exchange,
     moe: bool,
     /// Decodes have kernels by tokens beside attention; recurrences have steps.
     by_decode: bool,
@@ -78,31 +93,36 @@ enum Table {
     Lane,
     /// Its decodes' tokens: attention but for its contexts.
     Decode,
-    /// Tokens of all lanes.
+    /// Tokens of all lanes, in steps of decodes.
     Experts,
+    /// The same in steps with prompts, where the exchange is another one.
+    PromptExperts,
     /// Sampled tokens of a lane.
     Head,
     /// Tokens of its chunks: what CP ranks tell each other.
     Gather,
 }
 
-const TABLES: usize = 5;
+const TABLES: usize = 6;
 /// Counts above are priced anew each time: no engine goes there, and a table would fill the memory.
 const REMEMBERED: usize = 1 << 20;
 
 impl Tower {
     pub(super) fn new(parts: Parts, ranks: &Ranks) -> Self {
         let kinds = &parts.kinds;
+        let exchange = Exchange::of(
+            &parts.model,
+            &ranks.engine,
+            (ranks.layout, parts.precision),
+            ranks.joined,
+        );
         let launches = Launches::of(
             &parts.model,
             kinds,
             (ranks.layout, parts.precision),
             (parts.first, parts.last),
-            &Exchanges {
-                tp: &ranks.tp,
-                dp: &ranks.dp,
-                cp: &ranks.cp,
-            },
+            (ranks.groups(), &ranks.cp),
+            &exchange,
         );
         let fused = if parts.fuses {
             u32::try_from(fusion(&parts.model, 1.0).len()).unwrap_or(0)
@@ -116,6 +136,7 @@ impl Tower {
                 .any(|kind| !kind.attention.decode(1.0).is_empty()),
             recurs: kinds.iter().any(|kind| kind.attention.recurrence.is_some()),
             launches: launches.with(fused),
+            exchange,
             parts,
             tables: [const { Vec::new() }; TABLES],
             beyond: None,
@@ -145,7 +166,7 @@ impl Tower {
         lanes: impl Iterator<Item = LaneShape<'a>>,
         pass: Pass,
     ) -> StepPrice {
-        let (mut all, mut launches) = (0_u32, 0);
+        let (mut all, mut launches, mut prompts) = (0_u32, 0, false);
         let mut slowest = StepPrice::default();
         for lane in lanes {
             let own = lane.on_rank(ranks.layout.cp);
@@ -154,6 +175,7 @@ impl Tower {
             if own == 0 {
                 continue;
             }
+            prompts |= !lane.chunks.is_empty();
             let price = self.lane(ranks, &lane, tokens, pass);
             launches = launches.max(price.launches);
             if price.total > slowest.total {
@@ -161,7 +183,12 @@ impl Tower {
             }
         }
         if self.moe {
-            slowest.add_all(self.lookup(ranks, Table::Experts, all));
+            let table = if prompts && self.exchange.differs() {
+                Table::PromptExperts
+            } else {
+                Table::Experts
+            };
+            slowest.add_all(self.lookup(ranks, table, all));
         }
         slowest.launches = launches;
         slowest.issued = pass.issued;
@@ -304,7 +331,8 @@ impl Tower {
                     add(&mut price, ranks, &kernels, kind.count);
                 }
             }
-            Table::Experts => self.by_all(&mut price, ranks, n),
+            Table::Experts => self.by_all(&mut price, ranks, n, false),
+            Table::PromptExperts => self.by_all(&mut price, ranks, n, true),
             Table::Head => {
                 let Parts {
                     model, precision, ..
@@ -360,7 +388,7 @@ impl Tower {
         let reduce = all_reduce(&ranks.tp, n * real(model.hidden) * 2.0, &*ranks.prices);
         let times: f64 = kinds
             .iter()
-            .map(|kind| kind.reductions * kind.count)
+            .map(|kind| self.exchange.reductions(kind) * kind.count)
             .sum::<f64>()
             + if *first { 1.0 } else { 0.0 };
         add_cost(price, &reduce, times);
@@ -371,7 +399,7 @@ impl Tower {
         }
     }
 
-    fn by_all(&self, price: &mut StepPrice, ranks: &Ranks, n: f64) {
+    fn by_all(&self, price: &mut StepPrice, ranks: &Ranks, n: f64, prompts: bool) {
         let Parts {
             model, precision, ..
         } = &self.parts;
@@ -380,13 +408,13 @@ impl Tower {
         for kind in self.parts.kinds.iter().filter(|kind| kind.moe) {
             let kernels = experts(model, kind.run, ranks.layout, *precision, lane, n);
             add(price, ranks, &kernels, kind.count);
-            // vLLM's default: tokens of all lanes are gathered before the experts, their
-            // results scattered after, then summed over TP.
-            let width = expert_width(model, kind.run);
-            let exchange = all_gather(&ranks.dp, n * width * 2.0, &*ranks.prices);
-            add_cost(price, &exchange, 2.0 * kind.count);
-            let reduce = all_reduce(&ranks.tp, lane * real(model.hidden) * 2.0, &*ranks.prices);
-            add_cost(price, &reduce, kind.count);
+            let tokens = (prompts, lane, n);
+            let costs =
+                self.exchange
+                    .costs(model, kind.run, ranks.groups(), tokens, &*ranks.prices);
+            for (cost, times) in costs {
+                add_cost(price, &cost, times * kind.count);
+            }
         }
     }
 }

@@ -8,7 +8,16 @@ use crate::plan::{Draft, Engine, EngineKind, GraphMode, Graphs, Host, Speculatio
 use crate::units::Seconds;
 
 /// One pool of 8 H200 with a bare engine, changed.
-fn planned(model: &str, layout: Layout, change: impl FnOnce(&mut Engine)) -> Arc<Plan> {
+pub(super) fn planned(model: &str, layout: Layout, change: impl FnOnce(&mut Engine)) -> Arc<Plan> {
+    planned_in(model, Precision::BF16, layout, change)
+}
+
+pub(super) fn planned_in(
+    model: &str,
+    precision: Precision,
+    layout: Layout,
+    change: impl FnOnce(&mut Engine),
+) -> Arc<Plan> {
     let mut design = worked(1);
     for group in &mut design.cluster.groups {
         group.kind = GroupKind::Node(NodeTypeId::new("hgx-h200").unwrap());
@@ -16,7 +25,7 @@ fn planned(model: &str, layout: Layout, change: impl FnOnce(&mut Engine)) -> Arc
     design.model = ModelRef::Preset(ModelId::new(model).unwrap());
     let pool = &mut design.pools[0];
     pool.layout = layout;
-    pool.precision = Precision::BF16;
+    pool.precision = precision;
     pool.engine = Engine::vllm(true);
     change(&mut pool.engine);
     plan_of(&design)

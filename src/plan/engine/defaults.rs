@@ -5,7 +5,8 @@
 //! Host times are off until they are calibrated.
 
 use super::{
-    Caching, Draft, Engine, EngineKind, FirstToken, GraphMode, Graphs, Host, Scheduler, Scheduling,
+    Caching, Draft, Engine, EngineKind, ExpertExchange, FirstToken, GraphMode, Graphs, Host,
+    Kernels, Scheduler, Scheduling,
 };
 use crate::catalog::Gpu;
 use crate::plan::pool::Layout;
@@ -13,11 +14,11 @@ use crate::units::{Bytes, Seconds};
 
 /// The first two numbers of a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Version(u32, u32);
+pub(super) struct Version(pub(super) u32, pub(super) u32);
 
 impl Version {
     /// Of `0.11.0`, `v0.19`, `1.0.0rc4`; none: not a version.
-    fn read(text: &str) -> Option<Self> {
+    pub(super) fn read(text: &str) -> Option<Self> {
         let text = text.trim().trim_start_matches('v');
         let mut parts = text.split('.').map(|part| {
             let end = part.find(|c: char| !c.is_ascii_digit());
@@ -47,13 +48,16 @@ struct Loop {
     graph_size: Option<u32>,
     /// SGLang's `max_prefill_tokens`; 0: the engine has none.
     max_prefill_tokens: u32,
+    /// How tokens reach their experts' ranks.
+    exchange: ExpertExchange,
 }
 
 /// Loops, oldest first. Sources:
 /// vLLM: `config/scheduler.py` (`async_scheduling` false in 0.11, resolved to true since 0.14,
 /// pull request 27614; with pipeline parallelism and drafts since 0.15, 32359 and 31998),
 /// `config/compilation.py` (`FULL_AND_PIECEWISE` since 0.11), `config/vllm.py` (captured up to twice
-/// `max_num_seqs` and 512), `v1/core/sched/scheduler.py` (no watermark; `max_num_partial_prefills`
+/// `max_num_seqs` and 512), `envs.py` (`VLLM_ALL2ALL_BACKEND` `naive` before 0.11, all-gather and
+/// reduce-scatter since), `v1/core/sched/scheduler.py` (no watermark; `max_num_partial_prefills`
 /// is not counted).
 /// SGLang: `srt/server_args.py` 0.5 (overlap on, but not with pipeline parallelism or drafts; radix
 /// cache on; `fcfs`; `max_prefill_tokens` 16,384; conservativeness 1; no mixed chunks).
@@ -70,6 +74,7 @@ const LOOPS: [Loop; 6] = [
         graphs: GraphMode::Piecewise,
         graph_size: Some(512),
         max_prefill_tokens: 0,
+        exchange: ExpertExchange::Broadcast,
     },
     Loop {
         kind: EngineKind::Vllm,
@@ -81,6 +86,7 @@ const LOOPS: [Loop; 6] = [
         graphs: GraphMode::FullAndPiecewise,
         graph_size: Some(512),
         max_prefill_tokens: 0,
+        exchange: ExpertExchange::AllGather,
     },
     Loop {
         kind: EngineKind::Vllm,
@@ -92,6 +98,7 @@ const LOOPS: [Loop; 6] = [
         graphs: GraphMode::FullAndPiecewise,
         graph_size: Some(512),
         max_prefill_tokens: 0,
+        exchange: ExpertExchange::AllGather,
     },
     Loop {
         kind: EngineKind::Vllm,
@@ -103,6 +110,7 @@ const LOOPS: [Loop; 6] = [
         graphs: GraphMode::FullAndPiecewise,
         graph_size: Some(512),
         max_prefill_tokens: 0,
+        exchange: ExpertExchange::AllGather,
     },
     Loop {
         kind: EngineKind::Sglang,
@@ -114,6 +122,7 @@ const LOOPS: [Loop; 6] = [
         graphs: GraphMode::FullDecode,
         graph_size: None,
         max_prefill_tokens: 16_384,
+        exchange: ExpertExchange::AllGather,
     },
     Loop {
         kind: EngineKind::TensorRtLlm,
@@ -125,6 +134,7 @@ const LOOPS: [Loop; 6] = [
         graphs: GraphMode::FullDecode,
         graph_size: Some(128),
         max_prefill_tokens: 0,
+        exchange: ExpertExchange::Automatic,
     },
 ];
 
@@ -223,6 +233,7 @@ impl Engine {
                 prefix: true,
                 ..Caching::default()
             },
+            expert_exchange: own.exchange,
             ..bare
         }
     }
@@ -264,7 +275,10 @@ impl Engine {
             scheduling: Scheduling::default(),
             host: Host::default(),
             graphs: Graphs::default(),
+            kernels: Kernels::default(),
+            sustained: 0.0,
             caching: Caching::default(),
+            expert_exchange: ExpertExchange::AllGather,
             speculation: None,
         }
     }

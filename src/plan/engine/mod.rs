@@ -6,6 +6,8 @@
 
 mod capture;
 mod defaults;
+mod exchange;
+mod kernels;
 mod runtime;
 mod values;
 mod words;
@@ -14,6 +16,8 @@ pub use values::{Difference, SettingError};
 pub use words::{Part, Setting};
 
 pub use capture::{Captured, Padded};
+pub use exchange::{Carrier, ExpertExchange, Joined, low_latency_tokens};
+pub use kernels::{AttentionBackend, Kernels, MoeBackend};
 pub use runtime::{
     Caching, Draft, GraphMode, Graphs, Host, QueueOrder, Scheduler, Scheduling, Speculation, Tier,
     TierKind,
@@ -107,9 +111,19 @@ pub struct Engine {
     /// CUDA graphs.
     #[serde(default)]
     pub graphs: Graphs,
+    /// Which kernels run.
+    #[serde(default)]
+    pub kernels: Kernels,
+    /// How much longer than in a short benchmark a kernel takes that keeps the tensor cores wholly
+    /// busy, as a share: under sustained load power holds clocks down.
+    #[serde(default)]
+    pub sustained: f64,
     /// What of the KV cache is kept for reuse.
     #[serde(default)]
     pub caching: Caching,
+    /// How tokens reach their experts' ranks.
+    #[serde(default)]
+    pub expert_exchange: ExpertExchange,
     /// Speculative decoding.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speculation: Option<Speculation>,

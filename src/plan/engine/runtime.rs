@@ -112,6 +112,18 @@ pub struct Scheduling {
     /// SGLang's `schedule_conservativeness`: times the share of its answer a request is expected
     /// still to need, when another is admitted.
     pub conservativeness: f64,
+    /// TensorRT-LLM's `batch_wait_timeout_iters`: most steps in which prompts wait for more of them
+    /// while others decode; 0: none.
+    #[serde(default)]
+    pub batch_wait_iters: u32,
+    /// TensorRT-LLM's `batch_wait_max_tokens_ratio`: they wait no longer once the step has this share
+    /// of the token budget.
+    #[serde(default)]
+    pub batch_wait_ratio: f64,
+    /// SGLang's `scheduler_recv_interval`: decode steps between looks at what has come in; 0 and 1:
+    /// it looks before every step.
+    #[serde(default)]
+    pub recv_interval: u32,
 }
 
 impl Default for Scheduling {
@@ -125,6 +137,9 @@ impl Default for Scheduling {
             mixed_chunk: false,
             max_prefill_tokens: 0,
             conservativeness: 1.0,
+            batch_wait_iters: 0,
+            batch_wait_ratio: 0.0,
+            recv_interval: 0,
         }
     }
 }
@@ -146,6 +161,14 @@ pub struct Host {
     pub output: Seconds,
     /// Issuing one kernel, or one graph.
     pub launch: Seconds,
+    /// What a request takes beside all that and no other waits for: network, HTTP, the way of its
+    /// first token back.
+    #[serde(default)]
+    pub network: Seconds,
+    /// How long the device stands between two kernels or graphs that are issued apart, however early
+    /// they were issued.
+    #[serde(default)]
+    pub gap: Seconds,
 }
 
 /// Which batches run as CUDA graphs.

@@ -2,8 +2,8 @@
 //! an engine's defaults.
 
 use super::{
-    Draft, Engine, EngineKind, FirstToken, GraphMode, QueueOrder, Scheduler, Setting, Speculation,
-    Tier, TierKind,
+    AttentionBackend, Draft, Engine, EngineKind, ExpertExchange, FirstToken, GraphMode, MoeBackend,
+    QueueOrder, Scheduler, Setting, Speculation, Tier, TierKind,
 };
 use crate::catalog::ModelId;
 use crate::units::Seconds;
@@ -82,6 +82,7 @@ impl Engine {
                 .num_gpu_blocks
                 .map_or_else(|| FROM_MEMORY.to_owned(), |blocks| blocks.to_string()),
             Setting::FirstToken => first_token(self.first_token).to_owned(),
+            Setting::ExpertExchange => self.expert_exchange.name(self.kind).to_owned(),
             Setting::Scheduler => own.scheduler.name().to_owned(),
             Setting::Order => own.order.name().to_owned(),
             Setting::LongPrefill => own.long_prefill_token_threshold.to_string(),
@@ -90,6 +91,9 @@ impl Engine {
             Setting::MixedChunk => flag(own.mixed_chunk),
             Setting::MaxPrefillTokens => own.max_prefill_tokens.to_string(),
             Setting::Conservativeness => own.conservativeness.to_string(),
+            Setting::BatchWait => own.batch_wait_iters.to_string(),
+            Setting::BatchWaitRatio => own.batch_wait_ratio.to_string(),
+            Setting::ReceiveInterval => own.recv_interval.to_string(),
             Setting::PrefixCaching => flag(self.caching.prefix),
             Setting::Tiers => tiers_text(&self.caching.tiers),
             Setting::GraphMode => self.graphs.mode.name().to_owned(),
@@ -107,6 +111,11 @@ impl Engine {
             Setting::RequestTime => self.host.request.to_string(),
             Setting::OutputTime => self.host.output.to_string(),
             Setting::LaunchTime => self.host.launch.to_string(),
+            Setting::NetworkTime => self.host.network.to_string(),
+            Setting::LaunchGap => self.host.gap.to_string(),
+            Setting::Sustained => self.sustained.to_string(),
+            Setting::MoeBackend => self.kernels.moe.name().to_owned(),
+            Setting::AttentionBackend => self.kernels.attention.name().to_owned(),
         }
     }
 
@@ -170,6 +179,7 @@ impl Engine {
                 let all = [FirstToken::DecodeAdmission, FirstToken::PrefillEnd];
                 self.first_token = one_of(text, &all, |own| first_token(*own))?;
             }
+            Setting::ExpertExchange => self.expert_exchange = exchange(text, self.kind)?,
             Setting::Scheduler => {
                 own.scheduler = one_of(text, &Scheduler::ALL, |own| own.name())?;
             }
@@ -180,6 +190,9 @@ impl Engine {
             Setting::MixedChunk => own.mixed_chunk = flag()?,
             Setting::MaxPrefillTokens => own.max_prefill_tokens = count(text)?,
             Setting::Conservativeness => own.conservativeness = real(text)?,
+            Setting::BatchWait => own.batch_wait_iters = count(text)?,
+            Setting::BatchWaitRatio => own.batch_wait_ratio = real(text)?,
+            Setting::ReceiveInterval => own.recv_interval = count(text)?,
             Setting::PrefixCaching => self.caching.prefix = flag()?,
             Setting::Tiers => self.caching.tiers = tiers(text)?,
             Setting::GraphMode => {
@@ -207,6 +220,15 @@ impl Engine {
             Setting::RequestTime => self.host.request = time(text)?,
             Setting::OutputTime => self.host.output = time(text)?,
             Setting::LaunchTime => self.host.launch = time(text)?,
+            Setting::NetworkTime => self.host.network = time(text)?,
+            Setting::LaunchGap => self.host.gap = time(text)?,
+            Setting::Sustained => self.sustained = real(text)?,
+            Setting::MoeBackend => {
+                self.kernels.moe = one_of(text, &MoeBackend::ALL, |own| own.name())?;
+            }
+            Setting::AttentionBackend => {
+                self.kernels.attention = one_of(text, &AttentionBackend::ALL, |own| own.name())?;
+            }
         }
         Ok(())
     }
@@ -245,6 +267,25 @@ const fn first_token(own: FirstToken) -> &'static str {
         FirstToken::DecodeAdmission => "decode admission",
         FirstToken::PrefillEnd => "end of prefill",
     }
+}
+
+/// A way of exchanging by an engine's name of it, or else by vLLM's: `deepep_low_latency`.
+fn exchange(text: &str, kind: EngineKind) -> Result<ExpertExchange, Expected> {
+    let asked = plain(text);
+    let named = |kind: EngineKind| {
+        let mut all = ExpertExchange::ALL.into_iter();
+        all.find(|own| plain(own.name(kind)) == asked)
+    };
+    // vLLM renamed the two-sided one in 0.19.
+    let renamed =
+        (asked == "flashinfer nvlink two sided").then_some(ExpertExchange::NvlinkTwoSided);
+    named(kind)
+        .or_else(|| named(EngineKind::Vllm))
+        .or(renamed)
+        .ok_or_else(|| {
+            let names: Vec<&str> = ExpertExchange::of(kind).map(|own| own.name(kind)).collect();
+            format!("one of {}", names.join(", "))
+        })
 }
 
 fn known(kind: EngineKind) -> String {

@@ -13,6 +13,8 @@ pub enum Part {
     Cache,
     /// CUDA graphs.
     Graphs,
+    /// Which kernels run.
+    Kernels,
     /// Drafted tokens.
     Speculation,
     /// What the host costs.
@@ -21,10 +23,11 @@ pub enum Part {
 
 impl Part {
     /// Those shown folded, in their order.
-    pub const FOLDED: [Self; 5] = [
+    pub const FOLDED: [Self; 6] = [
         Self::Scheduler,
         Self::Cache,
         Self::Graphs,
+        Self::Kernels,
         Self::Speculation,
         Self::Host,
     ];
@@ -37,6 +40,7 @@ impl Part {
             Self::Scheduler => "Scheduler",
             Self::Cache => "Prefix cache & tiers",
             Self::Graphs => "CUDA graphs",
+            Self::Kernels => "Kernels",
             Self::Speculation => "Speculative decoding",
             Self::Host => "Host",
         }
@@ -60,6 +64,8 @@ pub enum Setting {
     Blocks,
     /// When a disaggregated first token reaches the client.
     FirstToken,
+    /// How tokens reach their experts' ranks.
+    ExpertExchange,
     /// The loop that forms batches.
     Scheduler,
     /// In which order requests wait.
@@ -76,6 +82,12 @@ pub enum Setting {
     MaxPrefillTokens,
     /// How much of its answer a request is expected still to need.
     Conservativeness,
+    /// Most steps in which prompts wait for more of them.
+    BatchWait,
+    /// Share of the token budget at which they wait no longer.
+    BatchWaitRatio,
+    /// Decode steps between looks at what has come in.
+    ReceiveInterval,
     /// Whether prompts that begin alike share what is cached.
     PrefixCaching,
     /// KV tiers below HBM.
@@ -104,6 +116,16 @@ pub enum Setting {
     OutputTime,
     /// Host time of a kernel.
     LaunchTime,
+    /// Time of a request outside the server.
+    NetworkTime,
+    /// Time the device stands between launches.
+    LaunchGap,
+    /// How much slower than in a short benchmark kernels are that keep the tensor cores busy.
+    Sustained,
+    /// Kernels of experts.
+    MoeBackend,
+    /// Kernels of attention.
+    AttentionBackend,
 }
 
 /// A line of the table.
@@ -129,9 +151,10 @@ const fn word(setting: Setting, part: Part, names: [&'static str; 3], help: &'st
 /// `config/compilation.py`; SGLang 0.5 `srt/server_args.py`; TensorRT-LLM 1.0
 /// `llmapi/llm_args.py`, where `enable_block_reuse`, `free_gpu_memory_fraction`,
 /// `tokens_per_block` and `host_cache_size` belong to `kv_cache_config`, and
-/// `capacity_scheduler_policy` to `scheduler_config`.
+/// `capacity_scheduler_policy` to `scheduler_config`; its choice of an exchange is an environment
+/// variable (`TRTLLM_FORCE_ALLTOALL_METHOD` before 1.2).
 #[rustfmt::skip]
-const WORDS: [Word; 29] = [
+const WORDS: [Word; 38] = [
     word(Setting::TokenBudget, Part::Engine,
         ["max_num_batched_tokens", "chunked_prefill_size", "max_num_tokens"],
         "Token budget of a step"),
@@ -153,6 +176,9 @@ const WORDS: [Word; 29] = [
     word(Setting::FirstToken, Part::Engine,
         ["first token", "first token", "first token"],
         "When a disaggregated request's first token reaches the client"),
+    word(Setting::ExpertExchange, Part::Engine,
+        ["all2all_backend", "moe_a2a_backend", "TRTLLM_FORCE_COMM_METHOD"],
+        "How tokens reach the ranks that hold their experts, and results come back, where lanes (DP) share experts; SGLang's deepep is with deepep_mode auto, or with the mode after it"),
     word(Setting::Scheduler, Part::Scheduler,
         ["scheduler", "scheduler", "capacity_scheduler_policy"],
         "The loop that forms batches; those of other engines are for study"),
@@ -177,6 +203,15 @@ const WORDS: [Word; 29] = [
     word(Setting::Conservativeness, Part::Scheduler,
         ["conservativeness", "schedule_conservativeness", "conservativeness"],
         "Times the share of its answer a request is expected still to need when another is admitted (SGLang's loop)"),
+    word(Setting::BatchWait, Part::Scheduler,
+        ["prompts wait", "prompts wait", "batch_wait_timeout_iters"],
+        "Most steps in which prompts wait for more of them while others decode (TensorRT-LLM's loop); 0: none"),
+    word(Setting::BatchWaitRatio, Part::Scheduler,
+        ["prompts wait up to", "prompts wait up to", "batch_wait_max_tokens_ratio"],
+        "Share of the token budget at which prompts wait no longer (TensorRT-LLM's loop)"),
+    word(Setting::ReceiveInterval, Part::Scheduler,
+        ["looks every", "scheduler_recv_interval", "looks every"],
+        "Decode steps between looks at what has come in (SGLang's loop); 0: before every step"),
     word(Setting::PrefixCaching, Part::Cache,
         ["enable_prefix_caching", "!disable_radix_cache", "enable_block_reuse"],
         "Whether prompts that begin alike share what is cached"),
@@ -189,6 +224,12 @@ const WORDS: [Word; 29] = [
     word(Setting::GraphSize, Part::Graphs,
         ["max_cudagraph_capture_size", "cuda_graph_max_bs", "cuda_graph_max_batch_size"],
         "Largest captured size: tokens in vLLM, requests in the others; larger batches are eager"),
+    word(Setting::MoeBackend, Part::Kernels,
+        ["moe_backend", "moe_runner_backend", "moe_config_backend"],
+        "Kernels of experts; auto: as the engine chooses for the GPU and the number format"),
+    word(Setting::AttentionBackend, Part::Kernels,
+        ["attention_backend", "attention_backend", "attn_backend"],
+        "Kernels of attention; auto: as the engine chooses for the GPU"),
     word(Setting::Draft, Part::Speculation,
         ["speculative_config", "speculative_algorithm", "speculative_config"],
         "Who drafts the tokens that are verified together"),
@@ -219,6 +260,15 @@ const WORDS: [Word; 29] = [
     word(Setting::LaunchTime, Part::Host,
         ["kernel launch", "kernel launch", "kernel launch"],
         "Issuing one kernel, or one graph"),
+    word(Setting::NetworkTime, Part::Host,
+        ["network", "network", "network"],
+        "What a request takes beside all that and no other waits for: network, HTTP, the way of its first token back"),
+    word(Setting::LaunchGap, Part::Host,
+        ["launch gap", "launch gap", "launch gap"],
+        "How long the device stands between two kernels or graphs that are issued apart"),
+    word(Setting::Sustained, Part::Kernels,
+        ["sustained load", "sustained load", "sustained load"],
+        "How much longer than in a short benchmark a kernel takes that keeps the tensor cores wholly busy: clocks fall under power"),
 ];
 
 impl Setting {

@@ -1,11 +1,13 @@
 //! How an engine's loop is set: pairs the engine does not have, settings that contradict each other
 //! or have no effect, and what the engine turns off by itself.
 
+mod exchange;
+
 use crate::model::{Attention, Model};
 use crate::plan::engine::{Engine, EngineKind, GraphMode, QueueOrder, Scheduler, Setting, Tier};
 use crate::plan::finding::{Change, Finding, Place, Severity};
 use crate::plan::memory::MemoryBudget;
-use crate::plan::pool::{Layout, Pool};
+use crate::plan::pool::{Layout, Pool, Role};
 use crate::units::{ByteRate, Bytes};
 
 /// Most KV tiers.
@@ -31,6 +33,9 @@ struct Case<'a> {
     engine: &'a Engine,
     layout: Layout,
     has_states: bool,
+    is_moe: bool,
+    /// The pool serves prompts.
+    prefills: bool,
 }
 
 impl Case<'_> {
@@ -253,6 +258,9 @@ pub(in crate::plan) fn effective(model: &Model, pool: &Pool) -> Engine {
     if engine.no_overlap(pool.layout).is_some() {
         engine.host.overlap = false;
     }
+    if model.moe().is_some() && engine.no_graphs(pool.layout).is_some() {
+        engine.graphs.mode = GraphMode::None;
+    }
     engine
 }
 
@@ -262,8 +270,10 @@ pub(in crate::plan) fn loops(model: &Model, pool: &Pool, findings: &mut Vec<Find
         engine: &pool.engine,
         layout: pool.layout,
         has_states: has_states(model),
+        is_moe: model.moe().is_some(),
+        prefills: pool.role != Role::Decode,
     };
-    for rule in &RULES {
+    for rule in RULES.iter().chain(&exchange::RULES) {
         let Some(wrong) = (rule.wrong)(&case) else {
             continue;
         };

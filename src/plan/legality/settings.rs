@@ -1,9 +1,10 @@
 //! An engine's budgets, memory and number formats; its numbers' bounds.
 
 use crate::catalog::{Dtype, Gpu};
-use crate::plan::engine::{Engine, Setting};
+use crate::plan::compile::Demand;
+use crate::plan::engine::{Engine, Scheduler, Setting};
 use crate::plan::finding::{Change, Finding, Place};
-use crate::plan::pool::Pool;
+use crate::plan::pool::{Pool, Role};
 
 /// A number of an engine, and what it may be.
 struct Bound {
@@ -31,7 +32,7 @@ const MAX_HOST_S: f64 = 10.0;
 
 /// Beyond these a number is a typing error, or would stall a run: with a watermark of all blocks
 /// nothing is ever admitted.
-const BOUNDS: [Bound; 15] = [
+const BOUNDS: [Bound; 21] = [
     bound(Setting::BlockSize, |e| e.block_size.into(), 1.0, 4096.0),
     bound(
         Setting::MaxSequences,
@@ -71,6 +72,18 @@ const BOUNDS: [Bound; 15] = [
         100.0,
     ),
     bound(
+        Setting::BatchWait,
+        |e| e.scheduling.batch_wait_iters.into(),
+        0.0,
+        1e6,
+    ),
+    bound(
+        Setting::BatchWaitRatio,
+        |e| e.scheduling.batch_wait_ratio,
+        0.0,
+        1.0,
+    ),
+    bound(
         Setting::GraphSize,
         |e| e.graphs.max_size.into(),
         0.0,
@@ -105,6 +118,20 @@ const BOUNDS: [Bound; 15] = [
         |e| e.host.launch.get(),
         0.0,
         MAX_HOST_S,
+    ),
+    bound(
+        Setting::NetworkTime,
+        |e| e.host.network.get(),
+        0.0,
+        MAX_HOST_S,
+    ),
+    bound(Setting::LaunchGap, |e| e.host.gap.get(), 0.0, MAX_HOST_S),
+    bound(Setting::Sustained, |e| e.sustained, 0.0, 10.0),
+    bound(
+        Setting::ReceiveInterval,
+        |e| e.scheduling.recv_interval.into(),
+        0.0,
+        1e6,
     ),
     // Above 0: no memory is no engine.
     bound(
@@ -141,7 +168,7 @@ fn bounds(pool: &Pool, findings: &mut Vec<Finding>) {
 }
 
 /// Checks a pool's budgets, memory and blocks, and every number's bounds.
-pub(in crate::plan) fn engine(pool: &Pool, longest_context: u64, findings: &mut Vec<Finding>) {
+pub(in crate::plan) fn engine(pool: &Pool, demand: Demand, findings: &mut Vec<Finding>) {
     let engine = &pool.engine;
     let place = || Place::Pool(pool.id.clone());
     let word = |setting| engine.word(setting);
@@ -175,18 +202,30 @@ pub(in crate::plan) fn engine(pool: &Pool, longest_context: u64, findings: &mut 
             ),
         );
     }
-    if !engine.enable_chunked_prefill && u64::from(engine.max_num_batched_tokens) < longest_context
-    {
+    // Where nobody is preempted, nothing but prompts is computed at once; a decode pool has none.
+    let evicts = engine.scheduling.scheduler != Scheduler::GuaranteedNoEvict;
+    let longest = match (evicts, pool.role) {
+        (true, _) => demand.longest_context,
+        (false, Role::Decode) => 0,
+        (false, _) => demand.longest_prompt,
+    };
+    if !engine.enable_chunked_prefill && u64::from(engine.max_num_batched_tokens) < longest {
         let mut finding = Finding::error(
             place(),
             format!(
-                "without chunked prefill {budget} ({}) must hold the longest prompt and answer ({longest_context}), which a preempted request computes again",
-                engine.max_num_batched_tokens
+                "without chunked prefill {budget} ({}) must hold the longest prompt{} ({longest}{})",
+                engine.max_num_batched_tokens,
+                if evicts { " and answer" } else { "" },
+                if evicts {
+                    ", which a preempted request computes again"
+                } else {
+                    ""
+                },
             ),
         );
-        if let Ok(tokens) = u32::try_from(longest_context) {
+        if let Ok(tokens) = u32::try_from(longest) {
             finding = finding.with_repair(
-                format!("Budget {longest_context}"),
+                format!("Budget {longest}"),
                 Change::TokenBudget(pool.id.clone(), tokens),
             );
         }

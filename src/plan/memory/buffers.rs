@@ -2,8 +2,8 @@
 //! graphs.
 
 use super::MemoryTerm;
-use crate::model::{Ffn, LayerRun, Model};
-use crate::plan::engine::{Captured, Engine, EngineKind};
+use crate::model::{Ffn, LayerRun, Model, Moe};
+use crate::plan::engine::{Captured, Engine, EngineKind, ExpertExchange, low_latency_tokens};
 use crate::plan::pool::Layout;
 use crate::units::Bytes;
 
@@ -19,7 +19,8 @@ const NCCL: u64 = 288 << 20;
 /// vLLM's custom all-reduce: two buffers of 8 MiB (`custom_all_reduce.py`), and symmetric memory of
 /// 64 MiB (`symm_mem.py`).
 const ALL_REDUCE: u64 = (2 * 8 + 64) << 20;
-/// DeepEP's buffer for expert dispatch: `VLLM_DEEPEP_BUFFER_SIZE_MB`, 1,024.
+/// DeepEP's buffer of its normal mode: `VLLM_DEEPEP_BUFFER_SIZE_MB`, 1,024, and as much again for
+/// RDMA where ranks are in several servers.
 const DEEP_EP: u64 = 1024 << 20;
 /// A layer in a captured graph, whole or in a piece: its kernels' nodes and what the driver keeps for
 /// them. An estimate; the activations of all sizes share one pool.
@@ -45,41 +46,89 @@ impl Buffers {
                 ),
                 source: "vLLM 0.11 on H100: 79.65 GiB shown, 79.18 seen, 0.14 outside",
             },
-            communication: communication(layers, layout),
+            communication: communication(model, layers, engine, layout),
             graphs: graphs(model, layers, engine),
         }
     }
 }
 
-fn communication(layers: &[LayerRun], layout: Layout) -> MemoryTerm {
+fn communication(
+    model: &Model,
+    layers: &[LayerRun],
+    engine: &Engine,
+    layout: Layout,
+) -> MemoryTerm {
     let groups = [layout.tp, layout.pp, layout.dp, layout.cp]
         .into_iter()
         .filter(|degree| *degree > 1)
         .count() as u64;
     let reduce = if layout.tp > 1 { ALL_REDUCE } else { 0 };
-    let moe = layers.iter().any(|run| matches!(run.ffn, Ffn::Moe(_)));
-    let dispatch = if moe && layout.dp > 1 && layout.ep > 1 {
-        DEEP_EP
-    } else {
-        0
-    };
+    let dispatch = layers
+        .iter()
+        .find_map(|run| match &run.ffn {
+            Ffn::Moe(moe) => Some(moe),
+            _ => None,
+        })
+        .map_or(0, |moe| exchange(model, moe, engine, layout));
     let mut parts = vec![format!("{groups} NCCL communicators × {} MiB", NCCL >> 20)];
     if reduce > 0 {
         parts.push(format!("{} MiB custom all-reduce", reduce >> 20));
     }
     if dispatch > 0 {
-        parts.push(format!("{} MiB expert dispatch (DeepEP)", dispatch >> 20));
+        parts.push(format!("{} MiB expert exchange", dispatch >> 20));
     }
     MemoryTerm {
         name: "Communication buffers",
-        bytes: Bytes::new(groups * NCCL + reduce + dispatch),
+        bytes: Bytes::new(
+            (groups * NCCL)
+                .saturating_add(reduce)
+                .saturating_add(dispatch),
+        ),
         formula: if groups == 0 {
             "one GPU: none".to_owned()
         } else {
             parts.join(" + ")
         },
-        source: "NCCL: inferred from vLLM 0.11 on H100 at TP 1 and 2; all-reduce and DeepEP: vLLM's buffer sizes",
+        source: "NCCL: inferred from vLLM 0.11 on H100 at TP 1 and 2; all-reduce: vLLM's buffer sizes; exchange: vLLM's DeepEP buffer, DeepEP's get_low_latency_rdma_size_hint, TensorRT-LLM's NVLinkOneSided workspace",
     }
+}
+
+/// Bytes of an exchange's buffers on a rank. Where the engine chooses itself (TensorRT-LLM), and of
+/// kernels whose buffers are not documented, none are counted.
+fn exchange(model: &Model, moe: &Moe, engine: &Engine, layout: Layout) -> u64 {
+    let width = moe.latent.unwrap_or(model.hidden);
+    let ranks = u64::from(layout.tp).saturating_mul(u64::from(layout.dp));
+    let [normal, low_latency] = engine.deepep_modes(layout);
+    let mut bytes = 0_u64;
+    if normal {
+        let networks = if ranks > 8 { 2 } else { 1 };
+        bytes += DEEP_EP * networks;
+    }
+    if low_latency {
+        let tokens = low_latency_tokens(engine.kind).unwrap_or(engine.max_num_batched_tokens);
+        bytes = bytes.saturating_add(low_latency_buffer(moe.experts, tokens.into(), width));
+    }
+    let one_sided = engine.expert_exchange == ExpertExchange::NvlinkOneSided;
+    if one_sided && engine.kind == EngineKind::TensorRtLlm && layout.dp > 1 && layout.moe_tp() == 1
+    {
+        // Room for every rank's tokens, there and back, in BF16.
+        let tokens = u64::from(engine.max_num_batched_tokens);
+        bytes = bytes.saturating_add(ranks.saturating_mul(tokens).saturating_mul(width * 4));
+    }
+    bytes
+}
+
+/// DeepEP's `LowLatencyLayout` (`csrc/config.hpp`): twice a send and a receive buffer. A message there
+/// is a header and BF16 values; every expert receives from every rank.
+fn low_latency_buffer(experts: u64, tokens: u64, hidden: u64) -> u64 {
+    let there = 16 + hidden.saturating_mul(2);
+    let back = hidden.saturating_mul(2);
+    let copies = experts.saturating_mul(tokens);
+    let send = tokens
+        .saturating_mul(there)
+        .max(copies.saturating_mul(back));
+    let receive = copies.saturating_mul(there);
+    send.saturating_add(receive).saturating_mul(2)
 }
 
 fn graphs(model: &Model, layers: &[LayerRun], engine: &Engine) -> MemoryTerm {

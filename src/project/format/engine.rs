@@ -44,6 +44,12 @@ frozen_struct!(#[derive(PartialEq)] Scheduling as plan::Scheduling {
     max_prefill_tokens: u32,
     #[serde(deserialize_with = "bounds::finite")]
     conservativeness: f64,
+    #[serde(default)]
+    batch_wait_iters: u32,
+    #[serde(default, deserialize_with = "bounds::finite")]
+    batch_wait_ratio: f64,
+    #[serde(default)]
+    recv_interval: u32,
 });
 
 frozen_struct!(#[derive(PartialEq)] Host as plan::Host {
@@ -52,6 +58,45 @@ frozen_struct!(#[derive(PartialEq)] Host as plan::Host {
     request: Seconds,
     output: Seconds,
     launch: Seconds,
+    #[serde(default)]
+    network: Seconds,
+    #[serde(default)]
+    gap: Seconds,
+});
+
+frozen_enum!(#[derive(PartialEq)] MoeBackend as plan::MoeBackend {
+    Auto,
+    Cutlass,
+    TrtllmGen,
+    DeepGemm,
+    Triton,
+    Marlin,
+    CuteDsl,
+});
+
+frozen_enum!(#[derive(PartialEq)] AttentionBackend as plan::AttentionBackend {
+    Auto,
+    FlashAttention,
+    FlashInfer,
+    TrtllmGen,
+    Triton,
+});
+
+frozen_struct!(#[derive(PartialEq)] Kernels as plan::Kernels {
+    moe: MoeBackend,
+    attention: AttentionBackend,
+});
+
+frozen_enum!(#[derive(PartialEq)] ExpertExchange as plan::ExpertExchange {
+    AllGather,
+    Automatic,
+    Broadcast,
+    Deepep,
+    DeepepNormal,
+    DeepepLowLatency,
+    NvlinkTwoSided,
+    NvlinkOneSided,
+    Pplx,
 });
 
 frozen_enum!(#[derive(PartialEq)] GraphMode as plan::GraphMode {

@@ -2,7 +2,9 @@
 
 use super::bounds::{self, MAX_NAME, MAX_POOLS, MAX_RANGES};
 use super::cluster::Cluster;
-use super::engine::{Caching, Graphs, Host, Scheduling, Speculation, is_lacking, lacking};
+use super::engine::{
+    Caching, ExpertExchange, Graphs, Host, Kernels, Scheduling, Speculation, is_lacking, lacking,
+};
 use super::mirror::{Frozen, frozen_enum, frozen_struct};
 use super::model::{Dtype, Model};
 use crate::catalog::ModelId;
@@ -93,7 +95,13 @@ frozen_struct!(Engine as plan::Engine {
     #[serde(default = "lacking", skip_serializing_if = "is_lacking")]
     graphs: Graphs,
     #[serde(default = "lacking", skip_serializing_if = "is_lacking")]
+    kernels: Kernels,
+    #[serde(default, deserialize_with = "bounds::finite")]
+    sustained: f64,
+    #[serde(default = "lacking", skip_serializing_if = "is_lacking")]
     caching: Caching,
+    #[serde(default = "lacking", skip_serializing_if = "is_lacking")]
+    expert_exchange: ExpertExchange,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     speculation: Option<Speculation>,
 });

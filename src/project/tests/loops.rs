@@ -4,8 +4,8 @@ use super::sample::everything;
 use super::{GOLDEN, golden_path, message, to_text};
 use crate::catalog::ModelId;
 use crate::plan::{
-    Caching, Draft, GraphMode, Graphs, Host, QueueOrder, Scheduler, Scheduling, Speculation, Tier,
-    TierKind,
+    Caching, Draft, ExpertExchange, GraphMode, Graphs, Host, QueueOrder, Scheduler, Scheduling,
+    Speculation, Tier, TierKind,
 };
 use crate::project::{Project, load};
 use crate::units::{ByteRate, Bytes, Seconds};
@@ -83,6 +83,7 @@ fn older_documents_have_bare_loops() {
                 && engine.host == Host::default()
                 && engine.graphs == Graphs::default()
                 && engine.caching == Caching::default()
+                && engine.expert_exchange == ExpertExchange::AllGather
                 && engine.speculation.is_none();
             assert_eq!(bare, *name != "every-setting", "{name}");
         }

@@ -6,7 +6,7 @@ use super::sample::everything;
 use super::{GOLDEN, golden};
 use crate::cluster::{DomainKind, GroupId, GroupKind, Instances, Position, fold_gpus};
 use crate::model::Precision;
-use crate::plan::{Layout, ModelRef};
+use crate::plan::{ExpertExchange, Layout, ModelRef};
 use crate::project::{Project, parse, to_text};
 use crate::units::{ByteRate, Seconds, Tokens};
 use crate::workload::{Arrivals, Length, Process};
@@ -94,6 +94,8 @@ prop_compose! {
             pool.engine.scheduling.conservativeness = reals[4];
             pool.engine.scheduling.max_prefill_tokens = numbers[0];
             pool.engine.graphs.max_size = numbers[1];
+            let exchanges = ExpertExchange::ALL;
+            pool.engine.expert_exchange = exchanges[numbers[2] as usize % exchanges.len()];
             pool.engine.host.launch = Seconds::new(reals[0]);
             pool.precision = Precision::FP8;
         }

@@ -97,7 +97,8 @@ impl Engine<'_> {
         home.outstanding += 1;
         self.requests[id].home = (replica, lane);
         self.recorder.arrived(self.now, id, &self.requests[id]);
-        let at = self.replicas[replica as usize].front.pass(self.now, 1);
+        let state = &mut self.replicas[replica as usize];
+        let at = state.front.pass(self.now, 1).saturating_add(state.network);
         if at > self.now {
             self.queue.push(at, Event::Queued { slot: id.0 });
         } else {

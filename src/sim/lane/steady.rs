@@ -78,6 +78,8 @@ impl Lane {
             Scheduler::Sglang => self.full.then_some(available),
             Scheduler::Static => Some(available),
             _ if self.running >= self.settings.max_seqs => Some(available),
+            // Prompts wait for more of them, for so many steps.
+            _ if self.settings.scheduling.batch_wait_iters > 0 => None,
             // It had not been seen.
             _ if requests[id].queued > self.visible => None,
             _ if self.memory.cache.is_some() => Some(self.memory.unused()),
@@ -96,15 +98,20 @@ impl Lane {
         }
     }
 
-    /// So many steps have ended, and as many have started, the last of them `now`.
+    /// So many steps have ended, and as many have started, number `n` of them at `start_of(n)`.
+    /// `overlap`: the host put each together when the one before started.
     pub(in crate::sim) fn advance(
         &mut self,
         requests: &Arena,
         batch: &mut Batch,
         steps: u64,
-        now: Nanos,
+        (start_of, overlap): (&dyn Fn(u64) -> Nanos, bool),
     ) {
-        if steps == 0 || batch.decodes == 0 {
+        if steps == 0 {
+            return;
+        }
+        self.look_on(steps, start_of, overlap);
+        if batch.decodes == 0 {
             return;
         }
         let cohort = &self.cohorts[0];
@@ -122,11 +129,29 @@ impl Lane {
         self.settle_ratio(steps);
         let cohort = &mut self.cohorts[0];
         cohort.go_on(requests, steps);
-        cohort.last_end = now;
+        cohort.last_end = start_of(steps);
         batch.step += steps;
         batch.context += steps * u64::from(batch.decodes);
         for (sum, growing) in batch.reached.iter_mut().zip(&batch.growing) {
             *sum += steps * growing;
         }
+    }
+
+    /// What as many calls of [`Self::look`] would have seen.
+    fn look_on(&mut self, steps: u64, start_of: &dyn Fn(u64) -> Nanos, overlap: bool) {
+        let interval = u64::from(self.settings.scheduling.recv_interval);
+        let unseen = u64::from(self.unseen);
+        let mut after = unseen.saturating_add(steps);
+        if interval > 1 {
+            // The first look, then one every interval; one with nothing to do looks always.
+            let interval = if self.running == 0 { 1 } else { interval };
+            let first = (interval + 1).saturating_sub(unseen).max(1);
+            if first <= steps {
+                let last = first + (steps - first) / interval * interval;
+                self.looked = start_of(last - u64::from(overlap));
+                after = 1 + steps - last;
+            }
+        }
+        self.unseen = u32::try_from(after).unwrap_or(u32::MAX);
     }
 }

@@ -2,11 +2,11 @@
 //! balance; nobody starves; a second run gives the same bytes.
 
 use super::*;
-use crate::sim::engine::run_stepped;
 use crate::catalog::ModelId;
 use crate::plan::{
     Draft, Engine, GraphMode, ModelRef, QueueOrder, Scheduler, Speculation, Tier, TierKind,
 };
+use crate::sim::engine::run_stepped;
 use crate::units::{ByteRate, Bytes, Seconds};
 use crate::workload::{Count, Hidden, Sessions, SystemPrompt, Wait};
 

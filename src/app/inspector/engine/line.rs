@@ -75,7 +75,11 @@ impl Line<'_> {
         let theme = self.view.theme;
         let long_values = matches!(
             setting,
-            Setting::FirstToken | Setting::Scheduler | Setting::GraphMode | Setting::Draft
+            Setting::FirstToken
+                | Setting::ExpertExchange
+                | Setting::Scheduler
+                | Setting::GraphMode
+                | Setting::Draft
         );
         match (long_values, label.len() <= SHORT) {
             (false, _) => Rows::wide(theme)

@@ -5,7 +5,7 @@ use super::{drafts, tiers};
 use crate::app::command::Actions;
 use crate::app::style;
 use crate::app::theme::text;
-use crate::plan::{GraphMode, Part, QueueOrder, Scheduler, Setting};
+use crate::plan::{AttentionBackend, GraphMode, MoeBackend, Part, QueueOrder, Scheduler, Setting};
 use eframe::egui::text::{LayoutJob, TextFormat};
 use eframe::egui::{CollapsingHeader, FontId, Ui};
 
@@ -19,6 +19,7 @@ pub(super) fn parts_ui(ui: &mut Ui, line: &Line<'_>, actions: &mut Actions) {
                 Part::Scheduler => scheduler_ui(ui, line, actions),
                 Part::Cache => cache_ui(ui, line, actions),
                 Part::Graphs => graphs_ui(ui, line, actions),
+                Part::Kernels => kernels_ui(ui, line, actions),
                 Part::Speculation => drafts::drafts_ui(ui, line, actions),
                 Part::Host => host_ui(ui, line, actions),
             });
@@ -68,6 +69,10 @@ fn summary(line: &Line<'_>, part: Part) -> String {
             GraphMode::None => "none".to_owned(),
             mode => format!("{} · {}", mode.name(), engine.graphs.max_size),
         },
+        Part::Kernels => {
+            let own = engine.kernels;
+            format!("{} · {}", own.moe.name(), own.attention.name())
+        }
         Part::Speculation => match &engine.speculation {
             None => "off".to_owned(),
             Some(own) => format!("{} · {}", drafts::name(Some(&own.draft)), own.steps),
@@ -192,6 +197,26 @@ fn graphs_ui(ui: &mut Ui, line: &Line<'_>, actions: &mut Actions) {
     }
 }
 
+fn kernels_ui(ui: &mut Ui, line: &Line<'_>, actions: &mut Actions) {
+    let own = line.engine().kernels;
+    line.pick(
+        ui,
+        actions,
+        Setting::MoeBackend,
+        (own.moe, &MoeBackend::ALL),
+        MoeBackend::name,
+        |e, backend| e.kernels.moe = backend,
+    );
+    line.pick(
+        ui,
+        actions,
+        Setting::AttentionBackend,
+        (own.attention, &AttentionBackend::ALL),
+        AttentionBackend::name,
+        |e, backend| e.kernels.attention = backend,
+    );
+}
+
 fn host_ui(ui: &mut Ui, line: &Line<'_>, actions: &mut Actions) {
     let engine = line.engine();
     let own = &engine.host;
@@ -220,5 +245,11 @@ fn host_ui(ui: &mut Ui, line: &Line<'_>, actions: &mut Actions) {
     });
     line.time(ui, actions, Setting::LaunchTime, own.launch, |e, time| {
         e.host.launch = time;
+    });
+    line.time(ui, actions, Setting::NetworkTime, own.network, |e, time| {
+        e.host.network = time;
+    });
+    line.time(ui, actions, Setting::LaunchGap, own.gap, |e, time| {
+        e.host.gap = time;
     });
 }

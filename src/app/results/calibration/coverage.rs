@@ -299,6 +299,7 @@ pub(super) fn standing_in<'a>(
                 engine,
                 version: "",
                 kernel: "",
+                tags: &[],
             };
             calibrations.find(&wanted, &kin)
         })

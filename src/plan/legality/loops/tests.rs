@@ -2,7 +2,7 @@ use super::super::{drafts, engine as budgets};
 use super::*;
 use crate::catalog::{Catalog, GpuId, ModelId};
 use crate::model::{Models, Precision};
-use crate::plan::engine::{Draft, Speculation, TierKind};
+use crate::plan::engine::{Draft, ExpertExchange, Speculation, TierKind};
 use crate::plan::{PoolId, Role};
 use crate::units::Seconds;
 use proptest::prelude::*;
@@ -152,6 +152,93 @@ fn what_contradicts_is_named() {
     own.engine.scheduling.order = QueueOrder::LongestPrefix;
     own.engine.caching.tiers = TierKind::ALL.map(Tier::start).to_vec();
     assert_eq!(said(&own), []);
+}
+
+#[test]
+fn an_exchange_that_cannot_be_is_named() {
+    use EngineKind::{Sglang, TensorRtLlm, Vllm};
+    use ExpertExchange::{Broadcast, Deepep, DeepepLowLatency, DeepepNormal, NvlinkOneSided};
+    let moe = model("qwen3-30b-a3b");
+    let of = |kind, (tp, dp, ep), own| {
+        let mut pool = pool(
+            kind,
+            Layout {
+                tp,
+                dp,
+                ep,
+                ..Layout::SINGLE
+            },
+        );
+        pool.engine.expert_exchange = own;
+        pool.engine.max_num_seqs = 128;
+        // What a default of another setting says is not asked here.
+        let word = pool.engine.word(Setting::ExpertExchange);
+        let mut found = said_of(&moe, &pool);
+        found.retain(|own| own.cause.contains(word) || own.cause.contains("Capturing"));
+        let said: Vec<String> = found.into_iter().map(|own| own.cause).collect();
+        said.join("; ")
+    };
+    let wide = (1, 8, 8);
+    for (kind, layout, own, words) in [
+        (
+            Sglang,
+            wide,
+            Broadcast,
+            "moe_a2a_backend is broadcast, which SGLang does not have",
+        ),
+        (
+            Vllm,
+            (8, 1, 8),
+            DeepepNormal,
+            "deepep_high_throughput, without effect: one lane (DP 1)",
+        ),
+        (
+            Vllm,
+            (1, 8, 1),
+            DeepepNormal,
+            "without expert parallelism (EP 1)",
+        ),
+        (
+            TensorRtLlm,
+            (1, 8, 4),
+            NvlinkOneSided,
+            "experts divided by MoE-TP",
+        ),
+        (
+            Sglang,
+            (2, 4, 4),
+            Deepep,
+            "over all 8 ranks of TP × DP, but EP is 4",
+        ),
+        (
+            Vllm,
+            wide,
+            DeepepNormal,
+            "Capturing CUDA graphs is on, but vLLM 0.11.0 has none with DeepEP",
+        ),
+        (
+            Vllm,
+            wide,
+            DeepepLowLatency,
+            "of 8192 tokens of a rank goes through it in pieces of 256",
+        ),
+        (Sglang, wide, DeepepLowLatency, "can't be longer than 128"),
+    ] {
+        let said = of(kind, layout, own);
+        assert!(said.contains(words), "{kind:?} {own:?}: {said}");
+    }
+    for (kind, own) in [
+        (Vllm, ExpertExchange::AllGather),
+        (Sglang, Deepep),
+        (TensorRtLlm, ExpertExchange::Automatic),
+        (TensorRtLlm, NvlinkOneSided),
+    ] {
+        assert_eq!(of(kind, wide, own), "", "{kind:?} {own:?}");
+    }
+    // A dense model exchanges nothing: nothing is said of it.
+    let mut dense = plain(Vllm);
+    dense.engine.expert_exchange = Deepep;
+    assert_eq!(said(&dense), []);
 }
 
 #[test]
@@ -333,6 +420,7 @@ prop_compose! {
             prop::sample::select(Scheduler::ALL.to_vec()),
             prop::sample::select(QueueOrder::ALL.to_vec()),
             prop::sample::select(GraphMode::ALL.to_vec()),
+            prop::sample::select(ExpertExchange::ALL.to_vec()),
         ),
         tiers in prop::collection::vec((any::<u64>(), real(), real(), real()), 0..10),
         drafts in prop::option::of((count(), count(), prop::collection::vec(real(), 0..20), count(), 0_u8..4)),
@@ -359,6 +447,7 @@ prop_compose! {
         engine.host.launch = Seconds::new(times[4]);
         engine.host.overlap = flags[3];
         engine.graphs.mode = loops.2;
+        engine.expert_exchange = loops.3;
         engine.graphs.max_size = counts[7];
         engine.caching.prefix = !flags[2];
         engine.caching.tiers = tiers.into_iter().map(|(capacity, read, write, latency)| Tier {

@@ -33,7 +33,7 @@ impl Lane {
             Pass::Clean => {}
             other => pass = other,
         }
-        if pass == Pass::Clean {
+        if pass == Pass::Clean && !self.prompts_wait(requests, batch, budget) {
             self.admit_waiting(requests, index, batch, budget);
         }
         pass
@@ -94,6 +94,39 @@ impl Lane {
             position += 1;
         }
         pass
+    }
+
+    /// Whether prompts wait for more of them while others decode: TensorRT-LLM's
+    /// `batch_wait_timeout_iters` (`_torch/pyexecutor/py_executor.py`, `_waiting_requests`).
+    fn prompts_wait(&mut self, requests: &Arena, batch: &Batch, budget: u32) -> bool {
+        let scheduling = &self.settings.scheduling;
+        if scheduling.batch_wait_iters == 0 || batch.decodes == 0 {
+            return false;
+        }
+        let Some(first) = self.waiting.front() else {
+            return false;
+        };
+        let visible = self.visible;
+        if requests[first].queued > visible || self.running >= self.settings.max_seqs {
+            return false;
+        }
+        let enough = f64::from(self.settings.budget) * scheduling.batch_wait_ratio;
+        let others = batch.decodes + batch.drafted;
+        let (mut tokens, mut places) = (0_u32, self.settings.max_seqs - self.running);
+        // As many as a step would take; the walk ends where they are enough.
+        let _ = self.waiting.find(|id| {
+            let rest = requests[id].base - requests[id].computed;
+            let fits = places > 0 && requests[id].queued <= visible && rest <= budget - tokens;
+            if fits {
+                places -= 1;
+                tokens += rest;
+            }
+            !fits || f64::from(tokens + others) >= enough
+        });
+        let waits =
+            self.waited < scheduling.batch_wait_iters && f64::from(tokens + others) < enough;
+        self.waited = if waits { self.waited + 1 } else { 0 };
+        waits
     }
 
     /// Waiting requests, in order, as blocks, places and budget allow.

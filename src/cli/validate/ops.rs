@@ -1,33 +1,20 @@
 //! `frontier validate --ops DIR`: measured operator tables against the calibrations.
 
-use super::Failure;
 use crate::calibrate::{OperatorErrors, Validation, read_tables, validate};
 use crate::catalog::{Catalog, user_presets_dir};
+use crate::cli::Failure;
 use crate::cost::calibrated::Calibrations;
-use clap::Args;
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::Path;
 
-/// What to hold against what.
-#[derive(Debug, Args)]
-pub struct ValidateArgs {
-    /// Folder of measured operator tables.
-    #[arg(long, value_name = "DIR")]
-    pub ops: PathBuf,
-    /// Print JSON.
-    #[arg(long)]
-    pub json: bool,
-}
-
-pub(super) fn run(args: &ValidateArgs) -> Result<(), Failure> {
+pub(super) fn run(dir: &Path, json_wanted: bool) -> Result<(), Failure> {
     let user = user_presets_dir();
     let catalog = Catalog::load(user.as_deref()).map_err(|error| Failure::usage(&error))?;
     let calibrations =
         Calibrations::load(user.as_deref()).map_err(|error| Failure::usage(&error))?;
-    let (tables, refused) =
-        read_tables(&args.ops, &catalog).map_err(|error| Failure::usage(&error))?;
+    let (tables, refused) = read_tables(dir, &catalog).map_err(|error| Failure::usage(&error))?;
     let found = validate(&tables, refused, &calibrations, &catalog);
-    if args.json {
+    if json_wanted {
         let text = serde_json::to_string_pretty(&as_json(&found))
             .map_err(|error| Failure::usage(&error))?;
         println!("{text}");

@@ -1,0 +1,26 @@
+//! Holding predictions against measured deployments.
+//!
+//! 1. [`read_rows`] reads a table of benchmark runs as [`Measured`] conditions: which engine served
+//!    which model on what, at which load, and the latencies its client saw. Rows that are copies or
+//!    contradict themselves are refused with their reason.
+//! 2. [`Recipes`] say what such a table does not: the server's settings by campaign, engine and model,
+//!    and how the campaign's client sends. One table, a file under `presets/validation`.
+//! 3. [`design_of`] draws a condition as a design anyone can open.
+//! 4. [`predict`] simulates it as the client measures, and [`Scores`] sum the errors up.
+
+mod deployment;
+mod predict;
+mod read;
+mod recipe;
+mod row;
+mod score;
+
+pub use deployment::{DeploymentError, design_of, workload_of};
+pub use predict::{Predicted, Prediction, Predictor};
+pub use read::{MAX_ROWS, ReadError, Refused, Rows, read_rows};
+pub use recipe::{Client, RecipeError, Recipes, Served};
+pub use row::{Condition, Deployment, Measured, Sharding, Workers};
+pub use score::{Errors, Group, Scores, grouped};
+
+#[cfg(test)]
+mod tests;
