@@ -15,7 +15,14 @@ fn engine(kind: EngineKind) -> Engine {
 fn other(setting: Setting) -> &'static str {
     match setting {
         Setting::TokenBudget | Setting::MaxSequences | Setting::BlockSize => "64",
-        Setting::MemoryFraction | Setting::Watermark | Setting::Conservativeness => "0.25",
+        Setting::MemoryFraction
+        | Setting::Watermark
+        | Setting::Conservativeness
+        | Setting::BatchWaitRatio
+        | Setting::Sustained => "0.25",
+        Setting::BatchWait | Setting::ReceiveInterval => "7",
+        Setting::MoeBackend => "triton",
+        Setting::AttentionBackend => "flashinfer",
         Setting::Blocks => "2588",
         Setting::FirstToken => "end of prefill",
         Setting::ExpertExchange => "deepep_low_latency",
@@ -31,7 +38,9 @@ fn other(setting: Setting) -> &'static str {
         | Setting::SequenceTime
         | Setting::RequestTime
         | Setting::OutputTime
-        | Setting::LaunchTime => "5 us",
+        | Setting::LaunchTime
+        | Setting::NetworkTime
+        | Setting::LaunchGap => "5 us",
         Setting::ChunkedPrefill
         | Setting::MixedChunk
         | Setting::PrefixCaching
