@@ -161,9 +161,9 @@ pub(super) fn watch(
     }
 }
 
-/// Runs a scenario, every step an event or not.
+/// Runs a scenario, every step an event or not. Also how many steps were none.
 #[cfg(test)]
-pub(super) fn run_stepped(scenario: &Scenario, stepped: bool) -> Result<Summary, SimError> {
+pub(super) fn run_stepped(scenario: &Scenario, stepped: bool) -> Result<(Summary, u64), SimError> {
     let cancel = AtomicBool::new(false);
     let mut engine = Engine::new(scenario, Recording::default())?;
     if stepped {
@@ -171,7 +171,8 @@ pub(super) fn run_stepped(scenario: &Scenario, stepped: bool) -> Result<Summary,
     }
     engine.go(Control { cancel: &cancel })?;
     engine.check()?;
-    Ok(engine.summary(scenario))
+    let advanced = engine.replicas.iter().map(|own| own.advanced).sum();
+    Ok((engine.summary(scenario), advanced))
 }
 
 /// What happens to prefilled requests of a replica.

@@ -52,6 +52,9 @@ pub(super) struct ReplicaState {
     /// Lists for advancing a run.
     pub(super) dues: Vec<u64>,
     pub(super) gaps: Gaps,
+    /// Steps that were no event.
+    #[cfg(test)]
+    pub(super) advanced: u64,
     /// Start of every step of every lane, and who is in it: name and tokens.
     #[cfg(test)]
     pub(super) log: Vec<Noted>,
@@ -133,6 +136,8 @@ impl ReplicaState {
             ends_at: 0,
             dues: Vec::new(),
             gaps: Gaps::default(),
+            #[cfg(test)]
+            advanced: 0,
             #[cfg(test)]
             log: Vec::new(),
             ledger: Ledger::new(stages),

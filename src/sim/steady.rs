@@ -194,6 +194,10 @@ impl ReplicaState {
             self.request_steps += steps * running;
         }
         self.ends_at = ends;
+        #[cfg(test)]
+        {
+            self.advanced += steps;
+        }
         Some(steps)
     }
 }

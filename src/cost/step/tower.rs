@@ -80,6 +80,8 @@ pub(super) struct Tower {
     recurs: bool,
     launches: Launches,
     tables: [Vec<Option<StepPrice>>; TABLES],
+    /// A list for lanes that wait for each other.
+    racers: Vec<Racer>,
     /// The last price of a count that is not remembered.
     beyond: Option<StepPrice>,
     /// Recurrences' steps by tokens of each sequence beside the first, by sequences.
@@ -139,6 +141,7 @@ impl Tower {
             exchange,
             parts,
             tables: [const { Vec::new() }; TABLES],
+            racers: Vec::new(),
             beyond: None,
             steps: Vec::new(),
         }
@@ -263,7 +266,8 @@ impl Tower {
         lanes: &[Grown<'_>],
         pass: Pass,
     ) -> Option<(Slope, u64)> {
-        let mut racers = Vec::with_capacity(lanes.len());
+        let mut racers = std::mem::take(&mut self.racers);
+        racers.clear();
         let mut steps = u64::MAX;
         for (lane, growth) in lanes.iter().filter(|(lane, _)| lane.decodes > 0) {
             let total = if lanes.len() > 1 {
@@ -283,8 +287,10 @@ impl Tower {
             }
             racers.push(Racer { total, slope });
         }
-        let (winner, until) = slowest(&racers)?;
-        Some((racers[winner].slope, steps.min(until)))
+        let slow = slowest(&racers);
+        let own = slow.map(|(winner, until)| (racers[winner].slope, steps.min(until)));
+        self.racers = racers;
+        own
     }
 
     fn lookup(&mut self, ranks: &Ranks, table: Table, key: u32) -> &StepPrice {

@@ -230,7 +230,7 @@ fn calibrations_price_an_exchange_where_they_have_it() {
             ..LaneShape::default()
         };
         let price = pricer.stage(0, &[lane; 8]);
-        price.by_class[Class::Communication as usize] as f64 * 1e-6 / 58.0
+        price.by_class[Class::Communication as usize] as f64 * 1e-9 / 58.0
     };
     // Microseconds of a layer there and back. H200, one server, hidden 7,168, top 8 of 256: DeepEP's
     // low latency takes some 35 µs for 16 tokens of a rank and 190 for 128 (twice its table's one way

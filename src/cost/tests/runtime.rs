@@ -427,7 +427,7 @@ fn a_pipeline_issues_by_stage_and_prepares_once() {
     });
     let mut pricer = pricer(&plan, 0);
     let stages = [0, 1].map(|stage| pricer.stage(stage, &[decodes(8, 8000)]));
-    assert_eq!(stages.map(|own| own.host), [580_000_000, 0]);
+    assert_eq!(stages.map(|own| own.host), [580_000_000_000, 0]);
     // Sixteen layers each; embedding and the send; head and sampler.
     assert_eq!(stages.map(|own| own.launches), [16 * 11 + 2, 16 * 11 + 6]);
 }

@@ -191,7 +191,7 @@ proptest! {
         prop_assert!(summary.kv_peak.iter().all(|(_, peak)| *peak <= 1.0));
         let bytes = |summary: &Summary| serde_json::to_string(summary).unwrap();
         // Whether steps are advanced together or each is an event.
-        let stepped = run_stepped(&scenario, true).unwrap();
+        let (stepped, _) = run_stepped(&scenario, true).unwrap();
         prop_assert_eq!(bytes(&summary), bytes(&stepped));
         if seed % 16 == 0 {
             prop_assert_eq!(bytes(&summary), bytes(&go(&scenario)));

@@ -63,7 +63,7 @@ fn delta() -> Attention {
 }
 
 /// One of each kind of mixture.
-fn tinies() -> Vec<Model> {
+pub(super) fn tinies() -> Vec<Model> {
     [
         vec![full()],
         vec![window(40), full()],
@@ -84,7 +84,7 @@ fn tinies() -> Vec<Model> {
     .collect()
 }
 
-fn with_model(mut design: Design, model: Model) -> Design {
+pub(super) fn with_model(mut design: Design, model: Model) -> Design {
     for pool in &mut design.pools {
         pool.layout.ep = 1;
     }
