@@ -18,7 +18,7 @@ mod score;
 pub use deployment::{DeploymentError, design_of, workload_of};
 pub use predict::{Predicted, Prediction, Predictor};
 pub use read::{MAX_ROWS, ReadError, Refused, Rows, read_rows};
-pub use recipe::{Client, RecipeError, Recipes, Served};
+pub use recipe::{Client, Over, RecipeError, Recipes, Served};
 pub use row::{Condition, Deployment, Measured, Sharding, Workers};
 pub use score::{Errors, Group, Scores, grouped};
 

@@ -114,7 +114,20 @@ pub struct Recipes {
     clients: Vec<Client>,
     rules: Vec<Rule>,
     /// Settings put over all rules, by engine.
-    over: Vec<(EngineKind, String, String)>,
+    over: Vec<Over>,
+}
+
+/// A setting put over all rules.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Over {
+    /// Of which engine.
+    pub engine: EngineKind,
+    /// From which version on; empty: all.
+    pub since: String,
+    /// The engine's own name of it.
+    pub name: String,
+    /// Its value.
+    pub text: String,
 }
 
 /// Which half of a deployment is meant.
@@ -194,8 +207,8 @@ impl Recipes {
 
     /// The same with a setting of an engine put over all rules, under the engine's own name of it.
     #[must_use]
-    pub fn with(mut self, engine: EngineKind, name: &str, text: &str) -> Self {
-        self.over.push((engine, name.to_owned(), text.to_owned()));
+    pub fn with(mut self, over: Over) -> Self {
+        self.over.push(over);
         self
     }
 
@@ -260,9 +273,12 @@ impl Recipes {
                     message,
                 })?;
         }
-        let over = self.over.iter().filter(|own| own.0 == condition.engine);
-        for (_, name, text) in over {
-            let put = served.engine.set(name, text);
+        for own in &self.over {
+            let since = own.since.is_empty() || served.engine.is_since(&own.since);
+            if own.engine != condition.engine || !since {
+                continue;
+            }
+            let put = served.engine.set(&own.name, &own.text);
             put.map_err(|error| RecipeError::Rule {
                 rule: "given".to_owned(),
                 message: error.to_string(),

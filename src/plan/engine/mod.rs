@@ -8,6 +8,7 @@ mod capture;
 mod defaults;
 mod exchange;
 mod kernels;
+mod overheads;
 mod runtime;
 mod values;
 mod words;
@@ -35,6 +36,14 @@ pub enum EngineKind {
     Sglang,
     /// TensorRT-LLM, PyTorch backend.
     TensorRtLlm,
+}
+
+impl Engine {
+    /// Whether its version is that or a later one.
+    #[must_use]
+    pub fn is_since(&self, version: &str) -> bool {
+        defaults::Version::read(&self.version) >= defaults::Version::read(version)
+    }
 }
 
 impl EngineKind {
