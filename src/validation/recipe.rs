@@ -6,7 +6,7 @@
 
 use super::row::{Condition, Deployment};
 use crate::catalog::{Dtype, Gpu, PresetFile, preset_files};
-use crate::plan::{Engine, EngineKind, Layout};
+use crate::plan::{Engine, EngineKind, Layout, Overheads};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -115,6 +115,8 @@ pub struct Recipes {
     rules: Vec<Rule>,
     /// Settings put over all rules, by engine.
     over: Vec<Over>,
+    /// Overheads in place of ours; empty: ours.
+    overheads: Vec<Overheads>,
 }
 
 /// A setting put over all rules.
@@ -196,6 +198,7 @@ impl Recipes {
             clients: Vec::new(),
             rules: Vec::new(),
             over: Vec::new(),
+            overheads: Vec::new(),
         };
         for file in files {
             let own = read(&file)?;
@@ -209,6 +212,13 @@ impl Recipes {
     #[must_use]
     pub fn with(mut self, over: Over) -> Self {
         self.over.push(over);
+        self
+    }
+
+    /// The same with these overheads in place of ours.
+    #[must_use]
+    pub fn with_overheads(mut self, overheads: Vec<Overheads>) -> Self {
+        self.overheads = overheads;
         self
     }
 
@@ -254,8 +264,12 @@ impl Recipes {
         let version = text("version")
             .or_else(|| (!condition.version.is_empty()).then_some(condition.version.as_str()))
             .unwrap_or_else(|| condition.engine.default_version());
+        let mut engine = Engine::defaults_of(condition.engine, version, gpu, layout);
+        if let Some(own) = Overheads::of(&engine, &self.overheads) {
+            own.put(&mut engine);
+        }
         let mut served = Served {
-            engine: Engine::defaults_of(condition.engine, version, gpu, layout),
+            engine,
             layout,
             weights: Dtype::Bf16,
             activations: Dtype::Bf16,

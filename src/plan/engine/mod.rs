@@ -19,6 +19,7 @@ pub use words::{Part, Setting};
 pub use capture::{Captured, Padded};
 pub use exchange::{Carrier, ExpertExchange, Joined, low_latency_tokens};
 pub use kernels::{AttentionBackend, Kernels, MoeBackend};
+pub use overheads::Overheads;
 pub use runtime::{
     Caching, Draft, GraphMode, Graphs, Host, QueueOrder, Scheduler, Scheduling, Speculation, Tier,
     TierKind,
