@@ -106,7 +106,7 @@ impl Prices for RooflineOn {
             } => (DECODE, Dtype::Fp8),
             Operator::Scores { .. } => (DECODE, Dtype::Bf16),
             Operator::Scan { .. } => (SCAN, Dtype::Bf16),
-            Operator::Elementwise { .. } => (STREAM, Dtype::Bf16),
+            Operator::Rows { .. } | Operator::Convolution { .. } => (STREAM, Dtype::Bf16),
         };
         let kernels = operator.kernels();
         let (flops, bytes) = operator.work();

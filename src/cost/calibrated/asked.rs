@@ -1,9 +1,9 @@
 //! Which kernel an operator is: its shape as serving runs it (in a CUDA graph, nothing hot in L2,
-//! activations quantised by what comes before), and its number formats in the tables' words, the
+//! activations quantised as the engine does it), and its number formats in the tables' words, the
 //! most fitting first.
 
 use super::decode::{Decode, MlaDecode, Packing};
-use super::delta::{DeltaChunks, DeltaStep};
+use super::delta::{DeltaChunks, DeltaConvolution, DeltaStep};
 use super::gemm::{Call, Gemm, GemmFormat};
 use super::head_product::HeadProduct;
 use super::load::Load;
@@ -14,9 +14,13 @@ use crate::catalog::Dtype;
 use crate::cost::operator::Operator;
 use crate::cost::reach::Reach;
 use crate::model::WeightFormat;
+use crate::plan::EngineKind;
 
 /// The shape to price and the precisions that may price it; nothing where no family has it.
-pub(super) fn asked(operator: &Operator) -> Option<(Shape, &'static [&'static str])> {
+pub(super) fn asked(
+    operator: &Operator,
+    engine: EngineKind,
+) -> Option<(Shape, &'static [&'static str])> {
     match *operator {
         Operator::Linear {
             tokens,
@@ -26,7 +30,10 @@ pub(super) fn asked(operator: &Operator) -> Option<(Shape, &'static [&'static st
             weights,
         } => {
             let (format, words) = gemm_format(gemm, weights);
-            let call = Call::default();
+            let call = Call {
+                quantises: quantises(engine, format),
+                ..Call::default()
+            };
             let shape = Gemm {
                 m: tokens,
                 n,
@@ -91,6 +98,15 @@ pub(super) fn asked(operator: &Operator) -> Option<(Shape, &'static [&'static st
                 channels: 0.0,
             };
             Some((Shape::GdnStep(shape), &["bfloat16"]))
+        }
+        Operator::Convolution { tokens, heads } => {
+            let shape = DeltaConvolution {
+                heads,
+                sequences: 1.0,
+                tokens,
+                channels: heads.channels(),
+            };
+            Some((Shape::GdnConvolution(shape), &["bfloat16"]))
         }
         Operator::Scan {
             tokens,
@@ -268,6 +284,20 @@ fn decode(operator: &Operator) -> Option<(Shape, &'static [&'static str])> {
         eager: false,
     };
     Some((Shape::Decode(shape), words))
+}
+
+/// Whether an engine quantises a product's activation in a kernel of its own before it; else what
+/// comes before does, or a pass fuses the two. vLLM 0.11's compiler fuses its per-tensor and per-token
+/// FP8 (native PyTorch) but neither block scales nor NVFP4 (`per_token_group_fp8_quant`,
+/// `scaled_fp4_quant`); SGLang 0.5 fuses none; TensorRT-LLM 1.0 quantises in its norms, its activation
+/// and its attention for static scales, not for block scales (`fp8_quantize_1x128`).
+const fn quantises(engine: EngineKind, format: GemmFormat) -> bool {
+    match (engine, format) {
+        (_, GemmFormat::Fp8Block) => true,
+        (EngineKind::Vllm | EngineKind::Sglang, GemmFormat::Nvfp4) => true,
+        (EngineKind::Sglang, GemmFormat::Fp8) => true,
+        _ => false,
+    }
 }
 
 /// A product's format and the tables that may price it.

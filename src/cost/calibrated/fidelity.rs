@@ -7,12 +7,14 @@ use super::exchange::{Collective, EngineAllReduce, Exchange};
 use super::hardware::Hardware;
 use super::relatives::relatives;
 use super::route::route;
+use super::rows;
 use super::shape::{Family, Shape};
 use super::store::{Calibrations, Match, Wanted};
 use super::surface::{Estimate, Surface};
 use crate::catalog::{Catalog, Gpu};
 use crate::cost::operator::{
-    Band, Fidelity, Joint, MEASURED_UP_TO, OpCost, Operator, Origin, Prices, TransferEngine,
+    Band, Fidelity, Joint, MEASURED_UP_TO, OpCost, Operator, Origin, Prices, RowKind,
+    TransferEngine,
 };
 use crate::cost::roofline::RooflineOn;
 use crate::cost::routed::Routed;
@@ -108,6 +110,16 @@ struct Chosen {
     band: Band,
 }
 
+impl Chosen {
+    fn of((surface, near, band): rows::Found<'_>) -> Self {
+        Self {
+            surface: Arc::clone(surface),
+            near,
+            band,
+        }
+    }
+}
+
 /// Whatever kernel the engine uses most.
 pub(super) const ANY_KERNEL: &str = "";
 /// TensorRT-LLM's two exchanges over NVLink, by their names in tables.
@@ -119,7 +131,10 @@ pub(super) const ONE_SIDED: &str = "NVLinkOneSided";
 pub struct CalibratedOn {
     hardware: Hardware,
     roofline: RooflineOn,
+    engine: EngineKind,
     chosen: Vec<(Family, Chosen)>,
+    /// Of row-wise kernels, by what they do.
+    rows: Vec<(RowKind, Chosen)>,
 }
 
 /// How an operator was priced: what results and the window show of it.
@@ -166,21 +181,21 @@ impl CalibratedOn {
                     .filter(|(surface, _)| *kernel == ANY_KERNEL || surface.id.kernel == *kernel);
                 if let Some((surface, near)) = found {
                     let band = calibrations.band(surface, near);
-                    chosen.push((
-                        family,
-                        Chosen {
-                            surface: Arc::clone(surface),
-                            near,
-                            band,
-                        },
-                    ));
+                    chosen.push((family, Chosen::of((surface, near, band))));
                 }
             }
         }
+        let kin = relatives(gpu, Family::ScaleMatrix, catalog);
+        let row = |kind: RowKind| {
+            let found = rows::surface(calibrations, &gpu.id, &kin, engine.kind, kind)?;
+            Some((kind, Chosen::of(found)))
+        };
         Self {
             hardware: Hardware::of(gpu),
             roofline: RooflineOn::of(gpu),
+            engine: engine.kind,
             chosen,
+            rows: RowKind::ALL.into_iter().filter_map(row).collect(),
         }
     }
 
@@ -196,7 +211,12 @@ impl CalibratedOn {
     }
 
     fn estimate(&self, operator: &Operator) -> Option<(&Chosen, Estimate)> {
-        let (shape, precisions) = asked(operator)?;
+        if let Operator::Rows { kind, .. } = operator {
+            let (_, own) = self.rows.iter().find(|(known, _)| known == kind)?;
+            let shape = rows::shape(operator, &own.surface)?;
+            return Some((own, own.surface.estimate(&self.hardware, &shape)));
+        }
+        let (shape, precisions) = asked(operator, self.engine)?;
         self.estimate_shape(&self.hardware, shape, precisions, ANY_KERNEL)
     }
 

@@ -31,6 +31,7 @@ mod product;
 mod relatives;
 mod residuals;
 mod route;
+mod rows;
 mod rowwise;
 mod shape;
 mod store;
