@@ -113,6 +113,8 @@ struct File {
 pub struct Recipes {
     clients: Vec<Client>,
     rules: Vec<Rule>,
+    /// Settings put over all rules, by engine.
+    over: Vec<(EngineKind, String, String)>,
 }
 
 /// Which half of a deployment is meant.
@@ -143,8 +145,7 @@ pub struct Served {
 }
 
 /// Settings that are facts of a launch but nothing this program models.
-const NOTED: [&str; 22] = [
-    "scheduler_recv_interval",
+const NOTED: [&str; 21] = [
     "stream_interval",
     "num_postprocess_workers",
     "tokenizer_workers",
@@ -181,6 +182,7 @@ impl Recipes {
         let mut all = Self {
             clients: Vec::new(),
             rules: Vec::new(),
+            over: Vec::new(),
         };
         for file in files {
             let own = read(&file)?;
@@ -188,6 +190,13 @@ impl Recipes {
             all.rules.extend(own.rules);
         }
         Ok(all)
+    }
+
+    /// The same with a setting of an engine put over all rules, under the engine's own name of it.
+    #[must_use]
+    pub fn with(mut self, engine: EngineKind, name: &str, text: &str) -> Self {
+        self.over.push((engine, name.to_owned(), text.to_owned()));
+        self
     }
 
     /// How a campaign sends.
@@ -250,6 +259,14 @@ impl Recipes {
                     rule: source.clone(),
                     message,
                 })?;
+        }
+        let over = self.over.iter().filter(|own| own.0 == condition.engine);
+        for (_, name, text) in over {
+            let put = served.engine.set(name, text);
+            put.map_err(|error| RecipeError::Rule {
+                rule: "given".to_owned(),
+                message: error.to_string(),
+            })?;
         }
         // A step can't hold more.
         let engine = &mut served.engine;

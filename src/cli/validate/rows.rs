@@ -2,8 +2,9 @@
 
 use super::ValidateArgs;
 use crate::catalog::{Catalog, user_presets_dir};
-use crate::cli::{Failure, input};
+use crate::cli::{Failure, input, print};
 use crate::model::Models;
+use crate::plan::EngineKind;
 use crate::validation::{
     Errors, Predicted, Predictor, Recipes, Refused, Rows, Scores, grouped, read_rows,
 };
@@ -26,7 +27,11 @@ pub(super) fn run(args: &ValidateArgs, file: &Path) -> Result<(), Failure> {
     let catalog = Catalog::load(user.as_deref()).map_err(|error| Failure::usage(&error))?;
     let catalog = Arc::new(catalog);
     let models = Models::load(user.as_deref()).map_err(|error| Failure::usage(&error))?;
-    let recipes = Recipes::load(user.as_deref()).map_err(|error| Failure::usage(&error))?;
+    let mut recipes = Recipes::load(user.as_deref()).map_err(|error| Failure::usage(&error))?;
+    for text in &args.set {
+        let (engine, name, value) = setting(text)?;
+        recipes = recipes.with(engine, name, value);
+    }
     let predictor = Predictor {
         fidelity: input::prices(&args.fidelity.choice()?, &catalog, user.as_deref())?,
         catalog,
@@ -59,6 +64,25 @@ pub(super) fn run(args: &ValidateArgs, file: &Path) -> Result<(), Failure> {
         print(&found);
     }
     Ok(())
+}
+
+/// `vllm.async_scheduling=true` in its parts.
+fn setting(text: &str) -> Result<(EngineKind, &str, &str), Failure> {
+    let wrong = || {
+        Failure::Usage(format!(
+            "--set {}: write engine.setting=value, such as vllm.async_scheduling=true",
+            print::plain(text)
+        ))
+    };
+    let (engine, rest) = text.split_once('.').ok_or_else(wrong)?;
+    let (name, value) = rest.split_once('=').ok_or_else(wrong)?;
+    let engine = match engine {
+        "vllm" => EngineKind::Vllm,
+        "sglang" => EngineKind::Sglang,
+        "trtllm" => EngineKind::TensorRtLlm,
+        _ => return Err(wrong()),
+    };
+    Ok((engine, name, value))
 }
 
 /// Co-located or not.

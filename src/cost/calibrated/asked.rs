@@ -1,5 +1,5 @@
 //! Which kernel an operator is: its shape as serving runs it (in a CUDA graph, nothing hot in L2,
-//! activations quantised as the engine does it), and its number formats in the tables' words, the
+//! activations quantised by what comes before), and its number formats in the tables' words, the
 //! most fitting first.
 
 use super::decode::{Decode, MlaDecode, Packing};
@@ -14,13 +14,9 @@ use crate::catalog::Dtype;
 use crate::cost::operator::Operator;
 use crate::cost::reach::Reach;
 use crate::model::WeightFormat;
-use crate::plan::EngineKind;
 
 /// The shape to price and the precisions that may price it; nothing where no family has it.
-pub(super) fn asked(
-    operator: &Operator,
-    engine: EngineKind,
-) -> Option<(Shape, &'static [&'static str])> {
+pub(super) fn asked(operator: &Operator) -> Option<(Shape, &'static [&'static str])> {
     match *operator {
         Operator::Linear {
             tokens,
@@ -30,10 +26,7 @@ pub(super) fn asked(
             weights,
         } => {
             let (format, words) = gemm_format(gemm, weights);
-            let call = Call {
-                quantises: quantises(engine, format),
-                ..Call::default()
-            };
+            let call = Call::default();
             let shape = Gemm {
                 m: tokens,
                 n,
@@ -284,20 +277,6 @@ fn decode(operator: &Operator) -> Option<(Shape, &'static [&'static str])> {
         eager: false,
     };
     Some((Shape::Decode(shape), words))
-}
-
-/// Whether an engine quantises a product's activation in a kernel of its own before it; else what
-/// comes before does, or a pass fuses the two. vLLM 0.11's compiler fuses its per-tensor and per-token
-/// FP8 (native PyTorch) but neither block scales nor NVFP4 (`per_token_group_fp8_quant`,
-/// `scaled_fp4_quant`); SGLang 0.5 fuses none; TensorRT-LLM 1.0 quantises in its norms, its activation
-/// and its attention for static scales, not for block scales (`fp8_quantize_1x128`).
-const fn quantises(engine: EngineKind, format: GemmFormat) -> bool {
-    match (engine, format) {
-        (_, GemmFormat::Fp8Block) => true,
-        (EngineKind::Vllm | EngineKind::Sglang, GemmFormat::Nvfp4) => true,
-        (EngineKind::Sglang, GemmFormat::Fp8) => true,
-        _ => false,
-    }
 }
 
 /// A product's format and the tables that may price it.

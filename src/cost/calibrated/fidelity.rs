@@ -5,6 +5,7 @@ use super::asked::asked;
 use super::backends::tags;
 use super::exchange::{Collective, EngineAllReduce, Exchange};
 use super::hardware::Hardware;
+use super::quantising;
 use super::relatives::relatives;
 use super::route::route;
 use super::rows;
@@ -22,7 +23,7 @@ use crate::plan::{Engine, EngineKind, Kernels};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A GPU, an engine, its version, and their prices.
-type Made = (Gpu, EngineKind, String, Kernels, Arc<CalibratedOn>);
+type Made = (Gpu, EngineKind, String, Kernels, u64, Arc<CalibratedOn>);
 
 /// Prices by calibrations.
 #[derive(Debug)]
@@ -65,8 +66,10 @@ impl Fidelity for Calibrated {
 
     fn on(&self, gpu: &Gpu, engine: &Engine) -> Arc<dyn Prices> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = made.iter().find(|(own, kind, version, kernels, _)| {
-            (own, *kind, version, *kernels) == (gpu, engine.kind, &engine.version, engine.kernels)
+        let sustained = engine.sustained.to_bits();
+        let known = made.iter().find(|(own, kind, version, kernels, load, _)| {
+            (own, *kind, version, *kernels, *load)
+                == (gpu, engine.kind, &engine.version, engine.kernels, sustained)
         });
         if let Some((.., prices)) = known {
             return Arc::clone(prices) as Arc<dyn Prices>;
@@ -82,6 +85,7 @@ impl Fidelity for Calibrated {
             engine.kind,
             engine.version.clone(),
             engine.kernels,
+            sustained,
             Arc::clone(&prices),
         ));
         prices
@@ -108,14 +112,17 @@ struct Chosen {
     surface: Arc<Surface>,
     near: Match,
     band: Band,
+    /// Share of its launch that is the kernel's own, see [`quantising::own_launch`].
+    launch: f64,
 }
 
 impl Chosen {
-    fn of((surface, near, band): rows::Found<'_>) -> Self {
+    fn of((surface, near, band): rows::Found<'_>, launch: f64) -> Self {
         Self {
             surface: Arc::clone(surface),
             near,
             band,
+            launch,
         }
     }
 }
@@ -129,9 +136,11 @@ pub(super) const ONE_SIDED: &str = "NVLinkOneSided";
 /// One engine's kernels on one GPU.
 #[derive(Debug, Clone)]
 pub struct CalibratedOn {
+    engine: EngineKind,
+    /// How much longer a kernel takes that keeps the tensor cores wholly busy, as a share.
+    sustained: f64,
     hardware: Hardware,
     roofline: RooflineOn,
-    engine: EngineKind,
     chosen: Vec<(Family, Chosen)>,
     /// Of row-wise kernels, by what they do.
     rows: Vec<(RowKind, Chosen)>,
@@ -151,6 +160,7 @@ pub struct Explained {
 impl CalibratedOn {
     fn of(calibrations: &Calibrations, catalog: &Catalog, gpu: &Gpu, engine: &Engine) -> Self {
         let mut chosen = Vec::new();
+        let (kind, sustained) = (engine.kind, engine.sustained);
         for (family, precision) in calibrations.kinds() {
             let own = engine;
             // A library of its own has versions of its own: the newest. Tables name it by the engine
@@ -181,19 +191,21 @@ impl CalibratedOn {
                     .filter(|(surface, _)| *kernel == ANY_KERNEL || surface.id.kernel == *kernel);
                 if let Some((surface, near)) = found {
                     let band = calibrations.band(surface, near);
-                    chosen.push((family, Chosen::of((surface, near, band))));
+                    let launch = quantising::own_launch(calibrations, surface);
+                    chosen.push((family, Chosen::of((surface, near, band), launch)));
                 }
             }
         }
         let kin = relatives(gpu, Family::ScaleMatrix, catalog);
         let row = |kind: RowKind| {
             let found = rows::surface(calibrations, &gpu.id, &kin, engine.kind, kind)?;
-            Some((kind, Chosen::of(found)))
+            Some((kind, Chosen::of(found, 1.0)))
         };
         Self {
+            engine: kind,
+            sustained,
             hardware: Hardware::of(gpu),
             roofline: RooflineOn::of(gpu),
-            engine: engine.kind,
             chosen,
             rows: RowKind::ALL.into_iter().filter_map(row).collect(),
         }
@@ -216,7 +228,7 @@ impl CalibratedOn {
             let shape = rows::shape(operator, &own.surface)?;
             return Some((own, own.surface.estimate(&self.hardware, &shape)));
         }
-        let (shape, precisions) = asked(operator, self.engine)?;
+        let (shape, precisions) = asked(operator)?;
         self.estimate_shape(&self.hardware, shape, precisions, ANY_KERNEL)
     }
 
@@ -227,7 +239,11 @@ impl CalibratedOn {
         precisions: &[&str],
         kernel: &str,
     ) -> Option<(&Chosen, Estimate)> {
-        let own = precisions.iter().find_map(|precision| {
+        // TensorRT-LLM and TensorRT-LLM's kernels in SGLang multiply prompts' attention in FP8 where the
+        // cache is (`attn_backend trtllm`, `trtllm_mha`).
+        let fp8 = precisions.contains(&"fp8 kv fp8") && self.engine != EngineKind::Vllm;
+        let wider = precisions.iter().rev().filter(move |_| fp8);
+        let own = wider.chain(precisions).find_map(|precision| {
             let fits = |(family, own): &&(Family, Chosen)| {
                 *family == shape.family()
                     && own.surface.id.precision == *precision
@@ -237,7 +253,9 @@ impl CalibratedOn {
         })?;
         let surface = &own.1.surface;
         let shape = shape.run_by(&surface.id.engine, &surface.id.kernel);
-        Some((&own.1, surface.estimate(hardware, &shape)))
+        let shape = quantising::as_served(shape, surface, self.engine);
+        let estimate = surface.estimate(hardware, &shape);
+        Some((&own.1, quantising::without(estimate, &shape, own.1.launch)))
     }
 }
 
@@ -257,10 +275,16 @@ const TRANSFER: TransferEngine = TransferEngine {
 impl Prices for CalibratedOn {
     fn price(&self, operator: &Operator) -> OpCost {
         let kernels = || self.roofline.price(operator).kernels;
-        match self.estimate(operator) {
+        let mut price = match self.estimate(operator) {
             Some((own, estimate)) => cost(own, &estimate, kernels()),
             None => self.roofline.price(operator),
+        };
+        if self.sustained > 0.0 && price.seconds > 0.0 {
+            // Share of the tensor cores' peak the kernel reaches.
+            let busy = (self.roofline.at_peak(operator) / price.seconds).clamp(0.0, 1.0);
+            price.seconds *= 1.0 + self.sustained * busy;
         }
+        price
     }
 
     fn collective(&self, asked: &Joint) -> Option<OpCost> {

@@ -276,6 +276,7 @@ impl Engine {
             host: Host::default(),
             graphs: Graphs::default(),
             kernels: Kernels::default(),
+            sustained: 0.0,
             caching: Caching::default(),
             expert_exchange: ExpertExchange::AllGather,
             speculation: None,

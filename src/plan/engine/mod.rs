@@ -114,6 +114,10 @@ pub struct Engine {
     /// Which kernels run.
     #[serde(default)]
     pub kernels: Kernels,
+    /// How much longer than in a short benchmark a kernel takes that keeps the tensor cores wholly
+    /// busy, as a share: under sustained load power holds clocks down.
+    #[serde(default)]
+    pub sustained: f64,
     /// What of the KV cache is kept for reuse.
     #[serde(default)]
     pub caching: Caching,
