@@ -28,6 +28,7 @@ fn plan_of(design: &Design) -> Arc<Plan> {
         &Models::embedded().unwrap(),
         Demand {
             longest_context: 4096,
+            longest_prompt: 4096,
         },
     );
     compiled
