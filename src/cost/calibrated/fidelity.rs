@@ -8,12 +8,14 @@ use super::hardware::Hardware;
 use super::quantising;
 use super::relatives::relatives;
 use super::route::route;
+use super::rows;
 use super::shape::{Family, Shape};
 use super::store::{Calibrations, Match, Wanted};
 use super::surface::{Estimate, Surface};
 use crate::catalog::{Catalog, Gpu};
 use crate::cost::operator::{
-    Band, Fidelity, Joint, MEASURED_UP_TO, OpCost, Operator, Origin, Prices, TransferEngine,
+    Band, Fidelity, Joint, MEASURED_UP_TO, OpCost, Operator, Origin, Prices, RowKind,
+    TransferEngine,
 };
 use crate::cost::roofline::RooflineOn;
 use crate::cost::routed::Routed;
@@ -112,6 +114,20 @@ struct Chosen {
     band: Band,
     /// Share of its launch that is the kernel's own, see [`quantising::own_launch`].
     launch: f64,
+    /// Kernels of the same product an engine that times them all at its start may take instead.
+    rivals: Vec<(Arc<Surface>, f64)>,
+}
+
+impl Chosen {
+    fn of((surface, near, band): rows::Found<'_>, launch: f64) -> Self {
+        Self {
+            surface: Arc::clone(surface),
+            near,
+            band,
+            launch,
+            rivals: Vec::new(),
+        }
+    }
 }
 
 /// Whatever kernel the engine uses most.
@@ -129,6 +145,8 @@ pub struct CalibratedOn {
     hardware: Hardware,
     roofline: RooflineOn,
     chosen: Vec<(Family, Chosen)>,
+    /// Of row-wise kernels, by what they do.
+    rows: Vec<(RowKind, Chosen)>,
 }
 
 /// How an operator was priced: what results and the window show of it.
@@ -176,24 +194,27 @@ impl CalibratedOn {
                     .filter(|(surface, _)| *kernel == ANY_KERNEL || surface.id.kernel == *kernel);
                 if let Some((surface, near)) = found {
                     let band = calibrations.band(surface, near);
-                    chosen.push((
-                        family,
-                        Chosen {
-                            surface: Arc::clone(surface),
-                            near,
-                            band,
-                            launch: quantising::own_launch(calibrations, surface),
-                        },
-                    ));
+                    let mut own = Chosen::of(
+                        (surface, near, band),
+                        quantising::own_launch(calibrations, surface),
+                    );
+                    own.rivals = quantising::rivals(calibrations, surface, kind);
+                    chosen.push((family, own));
                 }
             }
         }
+        let kin = relatives(gpu, Family::ScaleMatrix, catalog);
+        let row = |kind: RowKind| {
+            let found = rows::surface(calibrations, &gpu.id, &kin, engine.kind, kind)?;
+            Some((kind, Chosen::of(found, 1.0)))
+        };
         Self {
             engine: kind,
             sustained,
             hardware: Hardware::of(gpu),
             roofline: RooflineOn::of(gpu),
             chosen,
+            rows: RowKind::ALL.into_iter().filter_map(row).collect(),
         }
     }
 
@@ -209,6 +230,11 @@ impl CalibratedOn {
     }
 
     fn estimate(&self, operator: &Operator) -> Option<(&Chosen, Estimate)> {
+        if let Operator::Rows { kind, .. } = operator {
+            let (_, own) = self.rows.iter().find(|(known, _)| known == kind)?;
+            let shape = rows::shape(operator, &own.surface)?;
+            return Some((own, own.surface.estimate(&self.hardware, &shape)));
+        }
         let (shape, precisions) = asked(operator)?;
         self.estimate_shape(&self.hardware, shape, precisions, ANY_KERNEL)
     }
@@ -235,8 +261,21 @@ impl CalibratedOn {
         let surface = &own.1.surface;
         let shape = shape.run_by(&surface.id.engine, &surface.id.kernel);
         let shape = quantising::as_served(shape, surface, self.engine);
-        let estimate = surface.estimate(hardware, &shape);
-        Some((&own.1, quantising::without(estimate, &shape, own.1.launch)))
+        let of = |surface: &Surface, launch| {
+            quantising::without(surface.estimate(hardware, &shape), &shape, launch)
+        };
+        let fastest = own.1.rivals.iter().fold(
+            of(surface, own.1.launch),
+            |best: Estimate, (rival, launch)| {
+                let other = of(rival, *launch);
+                if other.parts.seconds < best.parts.seconds {
+                    other
+                } else {
+                    best
+                }
+            },
+        );
+        Some((&own.1, fastest))
     }
 }
 

@@ -37,9 +37,7 @@ pub(super) fn every_setting() -> Project {
             mixed_chunk: i % 2 == 0,
             max_prefill_tokens: 16_384,
             conservativeness: 0.3,
-            batch_wait_iters: number,
-            batch_wait_ratio: 0.5,
-            recv_interval: 10 * number,
+            ..Scheduling::default()
         };
         pool.engine.host = Host {
             overlap: i % 2 == 1,
@@ -47,8 +45,7 @@ pub(super) fn every_setting() -> Project {
             request: Seconds::from_ms(1.25),
             output: Seconds::from_us(40.0),
             launch: Seconds::from_us(4.0),
-            network: Seconds::from_ms(2.0),
-            gap: Seconds::from_us(0.5),
+            ..Host::default()
         };
         pool.engine.graphs = Graphs {
             mode: GraphMode::ALL[i % 4],

@@ -15,20 +15,19 @@ fn engine(kind: EngineKind) -> Engine {
 fn other(setting: Setting) -> &'static str {
     match setting {
         Setting::TokenBudget | Setting::MaxSequences | Setting::BlockSize => "64",
-        Setting::MemoryFraction
-        | Setting::Watermark
-        | Setting::Conservativeness
-        | Setting::BatchWaitRatio
-        | Setting::Sustained => "0.25",
-        Setting::BatchWait | Setting::ReceiveInterval => "7",
-        Setting::MoeBackend => "triton",
-        Setting::AttentionBackend => "flashinfer",
+        Setting::MemoryFraction | Setting::Watermark | Setting::Conservativeness => "0.25",
         Setting::Blocks => "2588",
         Setting::FirstToken => "end of prefill",
         Setting::ExpertExchange => "deepep_low_latency",
         Setting::Scheduler => "Orca",
         Setting::Order => "priority",
-        Setting::LongPrefill | Setting::MaxPrefillTokens | Setting::GraphSize => "100",
+        Setting::LongPrefill
+        | Setting::MaxPrefillTokens
+        | Setting::GraphSize
+        | Setting::BatchWait
+        | Setting::ReceiveInterval => "100",
+        Setting::BatchWaitRatio | Setting::Sustained => "0.125",
+        Setting::MoeBackend | Setting::AttentionBackend => "triton",
         Setting::PartialPrefills | Setting::DraftSteps | Setting::Verified => "4",
         Setting::Tiers => "host,256 GiB,50 GB/s,40 GB/s,10 us;ssd,1 TiB,6 GB/s,3 GB/s,0.1 ms",
         Setting::GraphMode => "piecewise",
