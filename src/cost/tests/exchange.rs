@@ -256,6 +256,7 @@ fn normal_mode_runs_without_graphs() {
             engine.graphs = Graphs {
                 mode: GraphMode::FullAndPiecewise,
                 max_size: 512,
+                padding: true,
             };
         });
         plan.pools[0].engine.graphs.mode

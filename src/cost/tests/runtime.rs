@@ -32,7 +32,11 @@ pub(super) fn planned_in(
 }
 
 fn captures(mode: GraphMode, max_size: u32) -> Graphs {
-    Graphs { mode, max_size }
+    Graphs {
+        mode,
+        max_size,
+        padding: true,
+    }
 }
 
 fn launch(us: f64) -> Host {
@@ -131,6 +135,48 @@ fn launches_are_counted_by_hand() {
         assert_eq!((own.launches, own.issued), (1 + rest, Issued::Whole));
         assert_eq!(price(&whole, mixed).issued, Issued::Eager);
     }
+}
+
+#[test]
+fn a_stage_costs_its_own_layers() {
+    let layout = Layout { pp: 2, ..Layout::SINGLE };
+    let stages = |given: &[u32]| {
+        let plan = planned("llama-3.1-8b", layout, |engine| {
+            engine.stage_layers = given.to_vec();
+        });
+        let mut pricer = pricer(&plan, 0);
+        [0, 1].map(|stage| pricer.stage(stage, &[decodes(8, 8000)]).total)
+    };
+    // Of 32 layers: each four that move take as long there as they did here.
+    let [first, second] = stages(&[16, 16]);
+    for moved in [4, 8, 12] {
+        let [more, less] = stages(&[16 + moved, 16 - moved]);
+        assert!((more - first).abs_diff(second - less) <= 64, "{moved}");
+        let (of_four, one) = (f64::from(moved / 4), stages(&[20, 12])[0] - first);
+        let share = (more - first) as f64 / (of_four * one as f64);
+        assert!((share - 1.0).abs() < 1e-9, "{share}");
+    }
+    assert_eq!(stages(&[]), [first, second]);
+}
+
+#[test]
+fn a_graph_without_padding_runs_its_own_sizes_only() {
+    let of = |padding, count| {
+        let plan = planned("llama-3.1-8b", Layout::SINGLE, |engine| {
+            engine.kind = EngineKind::TensorRtLlm;
+            engine.graphs = Graphs {
+                padding,
+                ..captures(GraphMode::FullDecode, 128)
+            };
+        });
+        price(&plan, decodes(count, 8000))
+    };
+    // 33 to 63 are padded to a multiple of 8, or eager.
+    assert_eq!(of(true, 33).issued, Issued::Whole);
+    assert_eq!(of(false, 33).issued, Issued::Eager);
+    assert!(of(false, 33).total < of(true, 33).total, "nothing is padded");
+    assert_eq!(of(false, 31).issued, Issued::Whole);
+    assert_eq!(of(false, 64), of(true, 64));
 }
 
 #[test]

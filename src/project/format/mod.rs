@@ -15,7 +15,7 @@
 //!   trace is read, conversations, hidden rounds, priorities.
 //!
 //! - Version 4 adds: which kernels run, a request's time outside the server, prompts that
-//!   wait for more of them.
+//!   wait for more of them, layers by pipeline stage, graphs without padding.
 //!
 //! Only leaves with a text form that never changes (quantities,
 //! ids, ranges of GPUs) are shared.
