@@ -159,7 +159,13 @@ pub(super) fn print_curve(curve: &Curve<'_>) {
     say!("{} (latencies in ms)", print::plain(&curve.design.name));
     say!(
         "  {:>12} {:>10} {:>10} {:>10} {:>10} {:>10} {:>12}",
-        "load", "TTFT p50", "TTFT p95", "TPOT p50", "TPOT p95", "tok/s", "tok/s/GPU"
+        "load",
+        "TTFT p50",
+        "TTFT p95",
+        "TPOT p50",
+        "TPOT p95",
+        "tok/s",
+        "tok/s/GPU"
     );
     for (load, s) in &curve.points {
         say!(

@@ -120,7 +120,10 @@ fn recorded(
                 while wait.recv_timeout(PROGRESS_EVERY) == Err(RecvTimeoutError::Timeout) {
                     let ended = progress.ended.load(Ordering::Relaxed);
                     let total = progress.total.load(Ordering::Relaxed);
-                    let _ = write!(std::io::stderr(), "\r{ended} of {total} requests have ended ");
+                    let _ = write!(
+                        std::io::stderr(),
+                        "\r{ended} of {total} requests have ended "
+                    );
                     said = true;
                 }
                 if said {

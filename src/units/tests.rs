@@ -51,7 +51,11 @@ fn what_is_typed_in_a_unit_prints_so() {
 
 #[test]
 fn a_time_is_the_same_in_every_unit() {
-    for (text, same) in [("0.1 ms", "100 us"), ("0.25 us", "250 ns"), ("0.004 s", "4 ms")] {
+    for (text, same) in [
+        ("0.1 ms", "100 us"),
+        ("0.25 us", "250 ns"),
+        ("0.004 s", "4 ms"),
+    ] {
         let span: Seconds = text.parse().unwrap();
         assert_eq!(span, same.parse().unwrap());
         assert_eq!(span.to_string(), same);

@@ -83,7 +83,10 @@ fn print(found: &Validation) {
     for own in &found.refused {
         say!(
             "refused {} rows of {} (first: line {}): {}",
-            own.rows, own.file, own.line, own.why
+            own.rows,
+            own.file,
+            own.line,
+            own.why
         );
     }
 }

@@ -197,7 +197,15 @@ fn print(found: &Found) {
     };
     say!(
         "{:<52} {:>5} {:>8} {:>7} {:>7} {:>8} {:>10} {:>7} {:>9}",
-        "", "rows", "TPOT", "in 10%", "in 20%", "bias", "TTFT", "in 20%", "bias"
+        "",
+        "rows",
+        "TPOT",
+        "in 10%",
+        "in 20%",
+        "bias",
+        "TTFT",
+        "in 20%",
+        "bias"
     );
     for (name, colocated) in [("co-located", true), ("disaggregated", false)] {
         let own = || {

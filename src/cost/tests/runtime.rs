@@ -139,7 +139,10 @@ fn launches_are_counted_by_hand() {
 
 #[test]
 fn a_stage_costs_its_own_layers() {
-    let layout = Layout { pp: 2, ..Layout::SINGLE };
+    let layout = Layout {
+        pp: 2,
+        ..Layout::SINGLE
+    };
     let stages = |given: &[u32]| {
         let plan = planned("llama-3.1-8b", layout, |engine| {
             engine.stage_layers = given.to_vec();
@@ -174,7 +177,10 @@ fn a_graph_without_padding_runs_its_own_sizes_only() {
     // 33 to 63 are padded to a multiple of 8, or eager.
     assert_eq!(of(true, 33).issued, Issued::Whole);
     assert_eq!(of(false, 33).issued, Issued::Eager);
-    assert!(of(false, 33).total < of(true, 33).total, "nothing is padded");
+    assert!(
+        of(false, 33).total < of(true, 33).total,
+        "nothing is padded"
+    );
     assert_eq!(of(false, 31).issued, Issued::Whole);
     assert_eq!(of(false, 64), of(true, 64));
 }

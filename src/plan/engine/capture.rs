@@ -170,9 +170,7 @@ impl Captured {
     /// The size that so many run in.
     fn up(&self, sizes: &[u32], wanted: u32) -> Option<u32> {
         let above = sizes.get(sizes.partition_point(|size| *size < wanted));
-        above
-            .copied()
-            .filter(|size| !self.exact || *size == wanted)
+        above.copied().filter(|size| !self.exact || *size == wanted)
     }
 }
 
@@ -239,7 +237,11 @@ mod tests {
         assert_eq!(trt.whole(64, 3).map(|own| own.tokens), Some(192));
         // SGLang captures every size, so none is padded.
         let sglang = of(EngineKind::Sglang);
-        assert!((1..=256).all(|batch| sglang.whole(batch, 1).is_some_and(|own| own.sequences == batch)));
+        assert!((1..=256).all(|batch| {
+            sglang
+                .whole(batch, 1)
+                .is_some_and(|own| own.sequences == batch)
+        }));
         assert_eq!(sglang.whole(257, 1), None);
         // vLLM pads whatever is set.
         let vllm = of(EngineKind::Vllm);

@@ -5,7 +5,9 @@ use super::{drafts, tiers};
 use crate::app::command::Actions;
 use crate::app::style;
 use crate::app::theme::text;
-use crate::plan::{AttentionBackend, EngineKind, GraphMode, MoeBackend, Part, QueueOrder, Scheduler, Setting};
+use crate::plan::{
+    AttentionBackend, EngineKind, GraphMode, MoeBackend, Part, QueueOrder, Scheduler, Setting,
+};
 use eframe::egui::text::{LayoutJob, TextFormat};
 use eframe::egui::{CollapsingHeader, FontId, Ui};
 
