@@ -159,7 +159,7 @@ pub(super) fn summary(summary: &Summary) -> String {
     lines.push(format!("  time       {}", shares.join(", ")));
     lines.push(format!(
         "  of it      {}",
-        origins_text(&provenance.origins)
+        sources_text(provenance)
     ));
     lines.push(format!(
         "  prices     {} fidelity (step times −{:.0} % … +{:.0} %), {}, seed {}",
@@ -208,7 +208,7 @@ fn pool_time(pool: &PoolTime) -> Vec<String> {
 }
 
 /// `83 % calibrated, 17 % roofline`.
-fn origins_text(origins: &[(&'static str, f64)]) -> String {
+fn sources_text(origins: &[(&'static str, f64)]) -> String {
     let words: Vec<String> = origins
         .iter()
         .map(|(name, share)| format!("{:.0} % {name}", share * 100.0))

@@ -40,7 +40,7 @@ pub use figure::{
 };
 pub use load_curve::{
     CurveLook, CurveSeries, axis_top, band_text, curve_figure, curve_table, fidelity_name,
-    origins_text, provenance_line,
+    extrapolation_text, origins_text, provenance_line, sources_text,
 };
 pub use measure::{LoadKind, Metric, Statistic, load_value};
 pub use palette::Rgb;

@@ -356,7 +356,8 @@ fn cost(own: &Chosen, estimate: &Estimate, kernels: u32) -> OpCost {
             estimate.measured,
         ) {
             (_, _, true) => Origin::Measured,
-            (Match::Relative, _, _) => Origin::Relative,
+            (Match::Relative, true, _) => Origin::RelativeExtrapolated,
+            (Match::Relative, false, _) => Origin::Relative,
             (_, true, _) => Origin::Extrapolated,
             _ => Origin::Calibrated,
         },

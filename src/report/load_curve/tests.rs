@@ -43,6 +43,7 @@ fn summary(ttft_ms: f64, saturated: bool) -> Arc<Summary> {
             fidelity: "Roofline",
             engines: vec!["vLLM 0.11.0".to_owned()],
             band: (-0.3, 0.3),
+            extrapolated: None,
             origins: vec![("calibrated", 0.83), ("roofline", 0.17)],
             time_shares: Vec::new(),
             seed: 7,
