@@ -1,6 +1,7 @@
 //! Readable lines and tables for the terminal.
 
 use crate::plan::{Finding, Place, Severity};
+use crate::report::extrapolation_text;
 use crate::sim::{PoolTime, Stats, Summary};
 use crate::workload::Load;
 
@@ -159,8 +160,11 @@ pub(super) fn summary(summary: &Summary) -> String {
     lines.push(format!("  time       {}", shares.join(", ")));
     lines.push(format!(
         "  of it      {}",
-        sources_text(provenance)
+        origins_text(&provenance.origins)
     ));
+    if let Some(beyond) = extrapolation_text(provenance) {
+        lines.push(format!("             {beyond}"));
+    }
     lines.push(format!(
         "  prices     {} fidelity (step times −{:.0} % … +{:.0} %), {}, seed {}",
         provenance.fidelity,
@@ -208,7 +212,7 @@ fn pool_time(pool: &PoolTime) -> Vec<String> {
 }
 
 /// `83 % calibrated, 17 % roofline`.
-fn sources_text(origins: &[(&'static str, f64)]) -> String {
+fn origins_text(origins: &[(&'static str, f64)]) -> String {
     let words: Vec<String> = origins
         .iter()
         .map(|(name, share)| format!("{:.0} % {name}", share * 100.0))

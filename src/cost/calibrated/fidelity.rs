@@ -114,15 +114,18 @@ struct Chosen {
     band: Band,
     /// Share of its launch that is the kernel's own, see [`quantising::own_launch`].
     launch: f64,
+    /// Kernels of the same product an engine that times them all at its start may take instead.
+    rivals: Vec<(Arc<Surface>, f64)>,
 }
 
 impl Chosen {
-    fn of((surface, near, band): rows::Found<'_>, launch: f64) -> Self {
+    fn of((surface, near, band): rows::Found<'_>) -> Self {
         Self {
             surface: Arc::clone(surface),
             near,
             band,
-            launch,
+            launch: 1.0,
+            rivals: Vec::new(),
         }
     }
 }
@@ -191,15 +194,21 @@ impl CalibratedOn {
                     .filter(|(surface, _)| *kernel == ANY_KERNEL || surface.id.kernel == *kernel);
                 if let Some((surface, near)) = found {
                     let band = calibrations.band(surface, near);
-                    let launch = quantising::own_launch(calibrations, surface);
-                    chosen.push((family, Chosen::of((surface, near, band), launch)));
+                    chosen.push((
+                        family,
+                        Chosen {
+                            launch: quantising::own_launch(calibrations, surface),
+                            rivals: quantising::rivals(calibrations, surface, kind),
+                            ..Chosen::of((surface, near, band))
+                        },
+                    ));
                 }
             }
         }
         let kin = relatives(gpu, Family::ScaleMatrix, catalog);
         let row = |kind: RowKind| {
             let found = rows::surface(calibrations, &gpu.id, &kin, engine.kind, kind)?;
-            Some((kind, Chosen::of(found, 1.0)))
+            Some((kind, Chosen::of(found)))
         };
         Self {
             engine: kind,
@@ -254,8 +263,21 @@ impl CalibratedOn {
         let surface = &own.1.surface;
         let shape = shape.run_by(&surface.id.engine, &surface.id.kernel);
         let shape = quantising::as_served(shape, surface, self.engine);
-        let estimate = surface.estimate(hardware, &shape);
-        Some((&own.1, quantising::without(estimate, &shape, own.1.launch)))
+        let of = |surface: &Surface, launch| {
+            quantising::without(surface.estimate(hardware, &shape), &shape, launch)
+        };
+        let fastest = own.1.rivals.iter().fold(
+            of(surface, own.1.launch),
+            |best: Estimate, (rival, launch)| {
+                let other = of(rival, *launch);
+                if other.parts.seconds < best.parts.seconds {
+                    other
+                } else {
+                    best
+                }
+            },
+        );
+        Some((&own.1, fastest))
     }
 }
 
