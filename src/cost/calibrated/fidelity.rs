@@ -119,12 +119,12 @@ struct Chosen {
 }
 
 impl Chosen {
-    fn of((surface, near, band): rows::Found<'_>) -> Self {
+    fn of((surface, near, band): rows::Found<'_>, launch: f64) -> Self {
         Self {
             surface: Arc::clone(surface),
             near,
             band,
-            launch: 1.0,
+            launch,
             rivals: Vec::new(),
         }
     }
@@ -194,21 +194,19 @@ impl CalibratedOn {
                     .filter(|(surface, _)| *kernel == ANY_KERNEL || surface.id.kernel == *kernel);
                 if let Some((surface, near)) = found {
                     let band = calibrations.band(surface, near);
-                    chosen.push((
-                        family,
-                        Chosen {
-                            launch: quantising::own_launch(calibrations, surface),
-                            rivals: quantising::rivals(calibrations, surface, kind),
-                            ..Chosen::of((surface, near, band))
-                        },
-                    ));
+                    let mut own = Chosen::of(
+                        (surface, near, band),
+                        quantising::own_launch(calibrations, surface),
+                    );
+                    own.rivals = quantising::rivals(calibrations, surface, kind);
+                    chosen.push((family, own));
                 }
             }
         }
         let kin = relatives(gpu, Family::ScaleMatrix, catalog);
         let row = |kind: RowKind| {
             let found = rows::surface(calibrations, &gpu.id, &kin, engine.kind, kind)?;
-            Some((kind, Chosen::of(found)))
+            Some((kind, Chosen::of(found, 1.0)))
         };
         Self {
             engine: kind,
