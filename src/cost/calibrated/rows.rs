@@ -12,6 +12,7 @@
 //!
 //! SGLang's quantising finds its scale too, in two kernels: vLLM's stands for its rows.
 
+use super::relatives::Relative;
 use super::store::{Calibrations, Match, Wanted};
 use super::surface::Surface;
 use super::{Family, Rowwise, Shape};
@@ -50,7 +51,7 @@ pub(super) type Found<'a> = (&'a Arc<Surface>, Match, Band);
 pub(super) fn surface<'a>(
     calibrations: &'a Calibrations,
     gpu: &GpuId,
-    relatives: &[GpuId],
+    relatives: &[Relative],
     engine: EngineKind,
     kind: RowKind,
 ) -> Option<Found<'a>> {
@@ -77,7 +78,7 @@ pub(super) fn surface<'a>(
         calibrations.on(gpu, &wanted, same).map(|own| own.0)
     };
     let another = |surface: &'a Arc<Surface>, near| {
-        let own = calibrations.band(surface, near);
+        let own = calibrations.band_among(relatives, surface, near);
         let band = Band {
             below: own.below.max(ANOTHER.below),
             above: own.above.max(ANOTHER.above),
@@ -88,7 +89,7 @@ pub(super) fn surface<'a>(
         .or_else(|| quantising(gpu).map(|own| another(own, Match::Kernel)))
         .or_else(|| itself(&|own| profiled(own) && own.held_out.median < GOOD))
         .or_else(|| {
-            let own = relatives.iter().find_map(quantising)?;
+            let own = relatives.iter().find_map(|own| quantising(&own.gpu))?;
             Some(another(own, Match::Relative))
         })
 }
