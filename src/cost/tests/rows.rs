@@ -28,7 +28,7 @@ fn a_norm_takes_its_launch_at_decode_and_its_bytes_at_prefill() {
         ("h100-sxm", EngineKind::Vllm, Origin::Calibrated),
         ("h200-sxm", EngineKind::TensorRtLlm, Origin::Calibrated),
         ("b200-sxm", EngineKind::Sglang, Origin::Calibrated),
-        ("a100-80-sxm", EngineKind::Vllm, Origin::Calibrated),
+        ("a100-80-sxm", EngineKind::Vllm, Origin::Relative),
         ("b300-sxm", EngineKind::Vllm, Origin::Relative),
     ] {
         let own = catalog.gpu(&gpu.parse().unwrap()).unwrap();
