@@ -505,7 +505,7 @@ fn the_worked_example_gives_the_committed_bytes() {
     });
     assert_eq!(
         hashes.map(|h| format!("{h:016x}")),
-        ["c4a9f81d50cc5aee", "ee461e21ee386ed8"]
+        ["991bebb2512b30f1", "b2144a17f4e76715"]
     );
 }
 
