@@ -7,19 +7,25 @@
 //!    and how the campaign's client sends. One table, a file under `presets/validation`.
 //! 3. [`design_of`] draws a condition as a design anyone can open.
 //! 4. [`predict`] simulates it as the client measures, and [`Scores`] sum the errors up.
+//!
+//! [`read_runs`] and [`Predictor::replay`] do the same with runs that were measured request by request.
 
 mod deployment;
 mod predict;
 mod read;
 mod recipe;
+mod requests;
 mod row;
+mod runs;
 mod score;
 
 pub use deployment::{DeploymentError, design_of, workload_of};
 pub use predict::{Predicted, Prediction, Predictor};
 pub use read::{MAX_ROWS, ReadError, Refused, Rows, read_rows};
 pub use recipe::{Client, RecipeError, Recipes, Served};
+pub use requests::{Compared, Replayed};
 pub use row::{Condition, Deployment, Measured, Sharding, Workers};
+pub use runs::{MeasuredRequest, RequestRun, RequestRuns, RunRefused, read_runs};
 pub use score::{Errors, Group, Scores, grouped};
 
 #[cfg(test)]

@@ -6,7 +6,6 @@ use super::decode::{Decode, MlaDecode, Packing};
 use super::delta::{DeltaChunks, DeltaStep};
 use super::gemm::{Call, Gemm, GemmFormat};
 use super::head_product::HeadProduct;
-use super::load::Load;
 use super::moe::{Moe, MoeFormat};
 use super::prefill::{AttentionFormat, ContextAttention, MlaContext, MlaWidths};
 use super::shape::Shape;
@@ -37,8 +36,7 @@ pub(super) fn asked(operator: &Operator) -> Option<(Shape, &'static [&'static st
             Some((Shape::Gemm(shape), words))
         }
         Operator::Experts {
-            tokens,
-            top_k,
+            load,
             experts,
             local,
             hidden,
@@ -50,7 +48,7 @@ pub(super) fn asked(operator: &Operator) -> Option<(Shape, &'static [&'static st
         } => {
             let (format, words) = moe_format(gemm, weights);
             let shape = Moe {
-                load: Load::uniform(tokens, top_k, experts, local),
+                load,
                 hidden,
                 intermediate,
                 local,

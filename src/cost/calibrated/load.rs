@@ -72,49 +72,56 @@ impl Load {
         own
     }
 
-    /// Choices independent and equally likely: the expectation over batches.
-    #[must_use]
-    pub fn uniform(tokens: f64, choices: f64, experts: f64, local: f64) -> Self {
-        let mut own = Self {
+    /// Nothing yet of so many tokens.
+    pub(super) fn none(tokens: f64, choices: f64) -> Self {
+        Self {
             tokens,
             choices,
             ..Self::default()
-        };
-        let chance = (choices / experts).clamp(0.0, 1.0);
+        }
+    }
+
+    /// Choices independent and equally likely: the expectation over batches.
+    #[must_use]
+    pub fn uniform(tokens: f64, choices: f64, experts: f64, local: f64) -> Self {
+        let mut own = Self::none(tokens, choices);
+        own.independent((choices / experts).clamp(0.0, 1.0), local);
+        own
+    }
+
+    /// Adds `local` experts that each token chooses by this chance: the expectation over batches.
+    pub(super) fn independent(&mut self, chance: f64, local: f64) {
+        let tokens = self.tokens;
+        if chance >= 1.0 {
+            self.add(tokens, local);
+            return;
+        }
         let mean = tokens * chance;
         let spread = libm::sqrt(mean * (1.0 - chance));
         if mean > 40.0 {
+            let before = self.busiest;
             // Middles of equally likely slices of the normal law.
             for z in NORMAL {
-                own.add((mean + z * spread).max(0.0), local / NORMAL_COUNT);
+                self.add((mean + z * spread).max(0.0), local / NORMAL_COUNT);
             }
-            own.busiest = (mean + spread * libm::sqrt(2.0 * libm::log(local.max(1.0)))).min(tokens);
-            return own;
+            let busiest = mean + spread * libm::sqrt(2.0 * libm::log(local.max(1.0)));
+            self.busiest = before.max(busiest.min(tokens));
+            return;
         }
         // The binomial law, term by term.
         let mut term = libm::pow(1.0 - chance, tokens);
         let (mut count, mut left) = (0.0, 1.0);
-        let mut busiest = 0.0;
+        let mut busiest = self.busiest;
         while count <= tokens && left > 1e-9 && count < 400.0 {
-            own.add(count, local * term);
+            self.add(count, local * term);
             if left * local >= 0.5 {
-                busiest = count;
+                busiest = busiest.max(count);
             }
             left -= term;
             term *= (tokens - count) / (count + 1.0) * chance / (1.0 - chance).max(1e-12);
             count += 1.0;
         }
-        if chance >= 1.0 {
-            own = Self {
-                tokens,
-                choices,
-                ..Self::default()
-            };
-            own.add(tokens, local);
-            busiest = tokens;
-        }
-        own.busiest = busiest;
-        own
+        self.busiest = busiest;
     }
 
     /// The mean of some draws of the same choices.

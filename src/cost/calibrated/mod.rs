@@ -34,6 +34,7 @@ mod residuals;
 mod route;
 mod rowwise;
 mod shape;
+mod skew;
 mod store;
 mod surface;
 
@@ -58,6 +59,7 @@ pub use relatives::relatives;
 pub use residuals::Residuals;
 pub use rowwise::Rowwise;
 pub use shape::{Family, Shape};
+pub use skew::Choices;
 pub use store::{
     CalibrationError, CalibrationFile, Calibrations, KIND, Match, StandIn, SurfaceRow, VERSION,
     Wanted,

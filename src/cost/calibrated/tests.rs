@@ -6,6 +6,7 @@ mod forests;
 mod gemm;
 mod moe;
 mod products;
+mod skew;
 
 use super::{Forest, Node, Tree};
 

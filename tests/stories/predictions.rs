@@ -1,0 +1,427 @@
+//! Published serving numbers, predicted with nothing changed for them: what a user sees who draws the
+//! same deployment. Bounds are wide; what was measured, and what we say, is printed and in the comments
+//! (`cargo test --test stories predictions -- --nocapture`).
+
+use frontier::catalog::Catalog;
+use frontier::cost::calibrated::{Calibrated, Calibrations};
+use frontier::cost::{Chunk, Class, LaneShape, StepPrice, StepPricer};
+use frontier::model::Models;
+use frontier::plan::{Demand, EngineKind, Plan, compile};
+use frontier::sim::{Control, Scenario, run};
+use frontier::units::Tokens;
+use frontier::validation::{Condition, Deployment, Predictor, Recipes, Sharding};
+use frontier::workload::{Arrivals, Length, Load, Workload};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Settings over all recipes: name and value in the engine's words.
+type Settings<'a> = &'a [(&'a str, &'a str)];
+
+fn predictor(engine: EngineKind, settings: Settings<'_>) -> Predictor {
+    let catalog = Arc::new(Catalog::load(None).unwrap());
+    let recipes = settings
+        .iter()
+        .fold(Recipes::load(None).unwrap(), |recipes, (name, value)| {
+            recipes.with(engine, name, value)
+        });
+    Predictor {
+        fidelity: Arc::new(Calibrated::new(
+            Calibrations::embedded().unwrap(),
+            Arc::clone(&catalog),
+        )),
+        catalog,
+        models: Arc::new(Models::load(None).unwrap()),
+        recipes: Arc::new(recipes),
+    }
+}
+
+/// A replica of a model on a GPU: engine and version, precision, ranks of attention, pipeline stages,
+/// lanes, ranks of experts.
+#[derive(Clone, Copy)]
+struct Replica<'a> {
+    engine: EngineKind,
+    version: &'a str,
+    model: &'a str,
+    gpu: &'a str,
+    precision: &'a str,
+    ranks: [u32; 4],
+}
+
+impl Replica<'_> {
+    fn gpus(&self) -> f64 {
+        let [tp, pp, dp, _] = self.ranks;
+        f64::from(tp * pp * dp)
+    }
+
+    fn plan(&self, predictor: &Predictor, longest: u64) -> Arc<Plan> {
+        let [tp, pp, dp, ep] = self.ranks;
+        let condition = Condition {
+            engine: self.engine,
+            version: self.version.to_owned(),
+            image: String::new(),
+            model_path: self.model.to_owned(),
+            model: self.model.to_owned(),
+            system: self.gpu.to_owned(),
+            precision: self.precision.to_owned(),
+            gemm: String::new(),
+            deployment: Deployment::Colocated(Sharding {
+                tp,
+                pp,
+                dp,
+                moe_tp: (tp * dp / ep).max(1),
+                ep,
+            }),
+            isl: 1024,
+            osl: 1024,
+            concurrency: 1024,
+            campaign: "published".to_owned(),
+            date: String::new(),
+            group: String::new(),
+        };
+        let design = predictor.design(&condition).unwrap();
+        let demand = Demand {
+            longest_context: longest,
+            longest_prompt: longest,
+        };
+        let compiled = compile(&design, &predictor.catalog, &predictor.models, demand);
+        compiled
+            .plan
+            .unwrap_or_else(|| panic!("{} on {}: {:?}", self.model, self.gpu, compiled.findings))
+    }
+}
+
+/// A step of lanes that all do the same.
+fn step(plan: &Plan, predictor: &Predictor, lane: LaneShape<'_>) -> StepPrice {
+    let pool = &plan.pools[0];
+    let mut pricer = StepPricer::new(&plan.topology, &plan.model, pool, &predictor.fidelity);
+    pricer.stage(0, &vec![lane; pool.layout.dp as usize])
+}
+
+#[expect(clippy::cast_precision_loss, reason = "picoseconds of a step")]
+fn seconds(picos: u64) -> f64 {
+    picos as f64 * 1e-12
+}
+
+/// Time of a step as the engine runs it, of its device alone, and of its exchanges.
+fn times(price: &StepPrice) -> (f64, f64, f64) {
+    (
+        seconds(price.took(true)),
+        seconds(price.total),
+        seconds(price.by_class[Class::Communication as usize]),
+    )
+}
+
+fn decodes(sequences: u32, context: u64) -> LaneShape<'static> {
+    LaneShape {
+        decodes: sequences,
+        context: u64::from(sequences) * context,
+        sampled: sequences,
+        ..LaneShape::default()
+    }
+}
+
+fn said(what: &str, measured: f64, ours: f64) -> f64 {
+    let error = ours / measured - 1.0;
+    println!(
+        "{what}: measured {measured:.0}, ours {ours:.0} tokens/s/GPU, {:+.1} %",
+        error * 100.0
+    );
+    error
+}
+
+/// Two micro-batches, one at its exchanges while the other computes: the longer of the two kinds of
+/// work sets the pace, and one layer's share of the shorter is left at the ends.
+fn overlapped(half: &StepPrice, layers: f64) -> f64 {
+    let (_, device, exchange) = times(half);
+    let compute = device - exchange;
+    2.0 * compute.max(exchange) + compute.min(exchange) / layers
+}
+
+// DeepSeek's profile of its own engine on H800, experts perfectly balanced (systems.md §18).
+#[test]
+fn deepseek_v3_on_h800() {
+    let settings = [
+        ("moe_a2a_backend", "deepep"),
+        ("max_num_seqs", "256"),
+        ("max_cudagraph_capture_size", "256"),
+    ];
+    let predictor = predictor(EngineKind::Sglang, &settings);
+    let on = |gpus| Replica {
+        engine: EngineKind::Sglang,
+        version: "0.5.9",
+        model: "deepseek-v3",
+        gpu: "h800",
+        precision: "fp8",
+        ranks: [1, 1, gpus, gpus],
+    };
+    // Prefill, 32 GPUs: 16,384 tokens a GPU in prompts of 4,096, two micro-batches.
+    let prefill = on(32);
+    let plan = prefill.plan(&predictor, 4096);
+    let prompts = [Chunk {
+        tokens: 4096,
+        context: 0,
+    }; 4];
+    let lane = |prompts| LaneShape {
+        chunks: prompts,
+        sampled: 4,
+        ..LaneShape::default()
+    };
+    let whole = step(&plan, &predictor, lane(&prompts));
+    let half = step(&plan, &predictor, lane(&prompts[..2]));
+    println!("prefill step {:?}, half {:?}", times(&whole), times(&half));
+    let alone = said("prefill, one batch", 7839.0, 16_384.0 / times(&whole).0);
+    let prefill = said("prefill, two", 7839.0, 16_384.0 / overlapped(&half, 61.0));
+    // Decode, 128 GPUs: 128 requests a GPU at 4,096 tokens.
+    let plan = on(128).plan(&predictor, 8192);
+    let whole = step(&plan, &predictor, decodes(128, 4096));
+    let half = step(&plan, &predictor, decodes(64, 4096));
+    println!("decode step {:?}, half {:?}", times(&whole), times(&half));
+    let one = said("decode, one batch", 2324.0, 128.0 / times(&whole).0);
+    let decode = said("decode, two", 2324.0, 128.0 / overlapped(&half, 61.0));
+    for error in [alone, prefill, one, decode] {
+        assert!(error.abs() < 0.6, "{error}");
+    }
+}
+
+// SGLang on H20, prompts of 4,096 and answers of 2,048, a hundred requests a GPU (systems.md §20):
+// Qwen3-30B-A3B on four GPUs with a lane each, Qwen3-8B on one.
+#[test]
+fn qwen3_on_h20() {
+    let settings = [
+        ("max_num_seqs", "256"),
+        ("max_cudagraph_capture_size", "256"),
+    ];
+    let predictor = predictor(EngineKind::Sglang, &settings);
+    let runs = [
+        ("qwen3-30b-a3b", "bf16", [1, 1, 4, 4], 16_594.0, 2749.0),
+        ("qwen3-8b", "fp8", [1, 1, 1, 1], 15_061.0, 2682.0),
+    ];
+    for (model, precision, ranks, prefill, decode) in runs {
+        let replica = Replica {
+            engine: EngineKind::Sglang,
+            version: "0.5.9",
+            model,
+            gpu: "h20",
+            precision,
+            ranks,
+        };
+        let plan = replica.plan(&predictor, 6144);
+        let prompts = [Chunk {
+            tokens: 4096,
+            context: 0,
+        }; 4];
+        let lane = LaneShape {
+            chunks: &prompts,
+            sampled: 4,
+            ..LaneShape::default()
+        };
+        let whole = step(&plan, &predictor, lane);
+        println!("{model}: prefill step {:?}", times(&whole));
+        let first = said(model, prefill, 16_384.0 / times(&whole).0);
+        // Answers are half way on average.
+        let whole = step(&plan, &predictor, decodes(100, 4096 + 1024));
+        println!("{model}: decode step {:?}", times(&whole));
+        let second = said(model, decode, 100.0 / times(&whole).0);
+        assert!(first.abs() < 0.5 && second.abs() < 0.5, "{first} {second}");
+    }
+}
+
+/// A row of TensorRT-LLM's performance overview: model, GPU, precision, ranks, prompt and answer,
+/// output tokens/s/GPU.
+type Row = (
+    &'static str,
+    &'static str,
+    &'static str,
+    [u32; 4],
+    u64,
+    u64,
+    f64,
+);
+
+const DEP4: [u32; 4] = [1, 1, 4, 4];
+const DEP8: [u32; 4] = [1, 1, 8, 8];
+const DEP2: [u32; 4] = [1, 1, 2, 2];
+const TP1: [u32; 4] = [1, 1, 1, 1];
+const TP2: [u32; 4] = [2, 1, 1, 1];
+const PP2: [u32; 4] = [1, 2, 1, 1];
+
+const OVERVIEW: [Row; 41] = [
+    ("deepseek-r1", "b200", "fp4", DEP4, 1024, 1024, 6463.0),
+    ("deepseek-r1", "gb200", "fp4", DEP4, 1024, 1024, 6939.0),
+    ("deepseek-r1", "h200", "fp8", DEP8, 1024, 1024, 1627.0),
+    ("deepseek-r1", "b200", "fp4", DEP4, 1024, 8192, 3862.0),
+    ("deepseek-r1", "gb200", "fp4", DEP4, 1024, 8192, 4379.0),
+    ("deepseek-r1", "h200", "fp8", DEP8, 1024, 8192, 1218.0),
+    ("deepseek-r1", "b200", "fp4", DEP4, 1024, 32_768, 1451.0),
+    ("deepseek-r1", "gb200", "fp4", DEP4, 1024, 32_768, 1465.0),
+    ("deepseek-r1", "h200", "fp8", DEP8, 1024, 32_768, 438.0),
+    ("deepseek-r1", "b200", "fp4", DEP4, 8192, 1024, 1168.0),
+    ("deepseek-r1", "gb200", "fp4", DEP4, 8192, 1024, 1192.0),
+    ("gpt-oss-120b", "b200", "mxfp4", DEP2, 1024, 1024, 25_943.0),
+    ("gpt-oss-120b", "gb200", "mxfp4", TP1, 1024, 1024, 27_198.0),
+    ("gpt-oss-120b", "h200", "mxfp4", TP1, 1024, 1024, 6868.0),
+    ("gpt-oss-120b", "h100", "mxfp4", DEP4, 1024, 1024, 4685.0),
+    ("gpt-oss-120b", "b200", "mxfp4", DEP2, 1024, 8192, 17_289.0),
+    ("gpt-oss-120b", "gb200", "mxfp4", TP1, 1024, 8192, 14_800.0),
+    ("gpt-oss-120b", "h200", "mxfp4", TP1, 1024, 8192, 3543.0),
+    ("gpt-oss-120b", "b200", "mxfp4", DEP2, 8192, 1024, 6111.0),
+    ("gpt-oss-120b", "gb200", "mxfp4", TP1, 8192, 1024, 6835.0),
+    ("gpt-oss-120b", "h200", "mxfp4", TP1, 8192, 1024, 1828.0),
+    ("gpt-oss-120b", "h100", "mxfp4", DEP4, 8192, 1024, 1169.0),
+    ("gpt-oss-120b", "b200", "mxfp4", DEP2, 32_768, 1024, 1392.0),
+    ("gpt-oss-120b", "gb200", "mxfp4", TP1, 32_768, 1024, 1645.0),
+    ("gpt-oss-120b", "h200", "mxfp4", TP1, 32_768, 1024, 519.0),
+    ("gpt-oss-120b", "h100", "mxfp4", DEP4, 32_768, 1024, 333.0),
+    ("llama-3.3-70b", "b200", "fp4", TP1, 1024, 1024, 6920.0),
+    ("llama-3.3-70b", "gb200", "fp4", TP1, 1024, 1024, 7769.0),
+    ("llama-3.3-70b", "h200", "fp8", TP2, 1024, 1024, 2587.0),
+    ("llama-3.3-70b", "h100", "fp8", TP2, 1024, 1024, 2209.0),
+    ("llama-3.3-70b", "b200", "fp4", TP1, 1024, 8192, 3242.0),
+    ("llama-3.3-70b", "gb200", "fp4", TP1, 1024, 8192, 3805.0),
+    ("llama-3.3-70b", "h200", "fp8", TP2, 1024, 8192, 2009.0),
+    ("llama-3.3-70b", "b200", "fp4", TP1, 8192, 1024, 1362.0),
+    ("llama-3.3-70b", "gb200", "fp4", TP1, 8192, 1024, 1491.0),
+    ("llama-3.3-70b", "h200", "fp8", TP2, 8192, 1024, 537.0),
+    ("llama-3.3-70b", "h100", "fp8", TP2, 8192, 1024, 398.0),
+    ("llama-3.3-70b", "b200", "fp4", TP1, 32_768, 1024, 274.0),
+    ("llama-3.3-70b", "gb200", "fp4", TP1, 32_768, 1024, 302.0),
+    ("llama-3.3-70b", "h200", "fp8", TP2, 32_768, 1024, 120.0),
+    (
+        "llama-3.3-70b",
+        "rtx-pro-6000",
+        "fp4",
+        TP1,
+        1024,
+        1024,
+        1724.0,
+    ),
+];
+/// Those of RTX PRO 6000 with more than a GPU, and of a small model.
+const RTX: [Row; 4] = [
+    (
+        "llama-3.3-70b",
+        "rtx-pro-6000",
+        "fp4",
+        PP2,
+        1024,
+        1024,
+        1901.0,
+    ),
+    (
+        "qwen3-30b-a3b",
+        "rtx-pro-6000",
+        "fp4",
+        TP1,
+        1024,
+        1024,
+        9938.0,
+    ),
+    (
+        "qwen3-30b-a3b",
+        "rtx-pro-6000",
+        "fp4",
+        DEP2,
+        1024,
+        1024,
+        8409.0,
+    ),
+    (
+        "qwen3-30b-a3b",
+        "rtx-pro-6000",
+        "fp4",
+        DEP8,
+        1024,
+        1024,
+        3985.0,
+    ),
+];
+
+/// Output tokens/s/GPU of a row: as many requests at once as memory holds and half as many waiting.
+fn offline(predictor: &Predictor, row: &Row) -> f64 {
+    let &(model, gpu, precision, ranks, input, output, _) = row;
+    let replica = Replica {
+        engine: EngineKind::TensorRtLlm,
+        version: "1.1.0",
+        model,
+        gpu,
+        precision,
+        ranks,
+    };
+    let plan = replica.plan(predictor, input + output);
+    let pool = &plan.pools[0];
+    let lanes = u64::from(pool.layout.dp);
+    let each = (pool.memory.kv_tokens / (input + output)).max(1);
+    let fits = each.min(u64::from(pool.engine.max_num_seqs)) * lanes;
+    let concurrency = (fits + fits / 2).min(12_288);
+    let scenario = Scenario {
+        plan: Arc::clone(&plan),
+        workload: Workload {
+            arrivals: Arrivals::Closed,
+            input: Length::Fixed(Tokens::new(input)),
+            output: Length::Fixed(Tokens::new(output)),
+            requests: 3 * concurrency,
+            seed: 1,
+            trace: None,
+            sessions: None,
+            hidden: None,
+            priorities: Vec::new(),
+        },
+        trace: None,
+        load: Load::Concurrency(u32::try_from(concurrency).unwrap()),
+        fidelity: Arc::clone(&predictor.fidelity),
+    };
+    let cancel = AtomicBool::new(false);
+    let summary = run(&scenario, Control { cancel: &cancel }).unwrap();
+    summary.output_tokens_per_s / replica.gpus()
+}
+
+/// Spearman's: of the ranks of both.
+fn rank_correlation(pairs: &[(f64, f64)]) -> f64 {
+    let ranks = |of: fn(&(f64, f64)) -> f64| {
+        let mut order: Vec<usize> = (0..pairs.len()).collect();
+        order.sort_by(|a, b| of(&pairs[*a]).total_cmp(&of(&pairs[*b])));
+        let mut ranks = vec![0.0; pairs.len()];
+        for (rank, index) in (0_u32..).zip(order) {
+            ranks[index] = f64::from(rank);
+        }
+        ranks
+    };
+    let (a, b) = (ranks(|pair| pair.0), ranks(|pair| pair.1));
+    let count = f64::from(u32::try_from(pairs.len()).unwrap());
+    let off: f64 = a.iter().zip(&b).map(|(a, b)| (a - b) * (a - b)).sum();
+    1.0 - 6.0 * off / (count * (count * count - 1.0))
+}
+
+// TensorRT-LLM's offline throughput (systems.md §20): engine defaults, KV fraction 0.9, FP8 KV cache.
+#[test]
+fn tensorrt_llm_offline_throughput() {
+    let settings = [
+        ("gpu_memory_utilization", "0.9"),
+        ("kv", "fp8"),
+        ("max_num_seqs", "2048"),
+        ("max_num_batched_tokens", "8192"),
+        ("max_cudagraph_capture_size", "2048"),
+    ];
+    let predictor_of = |more: Settings<'_>| {
+        let all: Vec<_> = settings.iter().chain(more).copied().collect();
+        predictor(EngineKind::TensorRtLlm, &all)
+    };
+    let (plain, mxfp8) = (predictor_of(&[]), predictor_of(&[("activations", "fp8")]));
+    let mut pairs = Vec::new();
+    for row in OVERVIEW.iter().chain(&RTX) {
+        let (model, gpu, precision, ranks, input, output, measured) = row;
+        // On Blackwell gpt-oss multiplies in MXFP8.
+        let blackwell = *precision == "mxfp4" && gpu.contains("b200");
+        let ours = offline(if blackwell { &mxfp8 } else { &plain }, row);
+        println!(
+            "{model} {gpu} {precision} {ranks:?} {input}/{output}: measured {measured:.0}, ours {ours:.0}, {:+.0} %",
+            (ours / measured - 1.0) * 100.0
+        );
+        pairs.push((*measured, ours));
+    }
+    let count = f64::from(u32::try_from(pairs.len()).unwrap());
+    let mape = pairs.iter().map(|(a, b)| (b / a - 1.0).abs()).sum::<f64>() / count;
+    let rank = rank_correlation(&pairs);
+    println!("MAPE {:.1} %, rank correlation {rank:.3}", mape * 100.0);
+    assert!(mape < 0.6 && rank > 0.85, "{mape} {rank}");
+}
