@@ -1,6 +1,6 @@
 //! Operators: the kernels a step is made of, as shapes, and what pricing one returns.
 
-use super::calibrated::{Collective, DeltaHeads, Load};
+use super::calibrated::{Collective, DeltaHeads};
 use super::routed::Routed;
 use crate::catalog::{Dtype, Gpu};
 use crate::model::WeightFormat;
@@ -84,12 +84,18 @@ pub enum Operator {
     },
     /// Two grouped products of routed experts (gate-up, then down), activation between.
     Experts {
-        /// What falls on this GPU's of them.
-        load: Load,
-        /// Experts in all.
+        /// Tokens of all lanes.
+        tokens: f64,
+        /// Experts a token goes to.
+        top_k: f64,
+        /// Experts in all, and on this GPU.
         experts: f64,
         /// Of them on this GPU.
         local: f64,
+        /// Routed token copies on this GPU.
+        copies: f64,
+        /// Distinct experts visited on this GPU.
+        visited: f64,
         /// Hidden size.
         hidden: f64,
         /// Inner width on this GPU.
@@ -247,16 +253,17 @@ impl Operator {
                 2.0 * heads * (k * n + tokens * (k + n)),
             ),
             Self::Experts {
-                load,
+                copies,
+                visited,
                 hidden,
                 intermediate,
                 matrices,
                 weights,
                 ..
             } => (
-                2.0 * matrices * load.copies * hidden * intermediate,
-                load.visited * matrices * hidden * intermediate * weights.bytes_each()
-                    + load.copies * (4.0 * hidden + 2.0 * matrices * intermediate),
+                2.0 * matrices * copies * hidden * intermediate,
+                visited * matrices * hidden * intermediate * weights.bytes_each()
+                    + copies * (4.0 * hidden + 2.0 * matrices * intermediate),
             ),
             Self::Prefill {
                 tokens,

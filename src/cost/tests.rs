@@ -1,5 +1,5 @@
 use super::calibrated::{
-    Attributes, Calibrated, Calibrations, Errors, Family, Forest, Load, Surface, TableId,
+    Attributes, Calibrated, Calibrations, Errors, Family, Forest, Surface, TableId,
 };
 use super::collective::ring_bytes_time;
 use super::layer::{by_tokens, experts};
@@ -424,15 +424,12 @@ fn operators() -> impl Strategy<Value = Operator> {
             delta: None,
         }),
         (n(), 1.0f64..256.0).prop_map(|(copies, visited)| Operator::Experts {
-            load: Load {
-                tokens: copies / 8.0,
-                choices: 8.0,
-                copies,
-                visited,
-                ..Load::default()
-            },
+            tokens: copies / 8.0,
+            top_k: 8.0,
             experts: 256.0,
             local: 256.0,
+            copies,
+            visited,
             hidden: 2048.0,
             intermediate: 768.0,
             matrices: 3.0,

@@ -242,25 +242,6 @@ pub struct Moe {
     pub zero_experts: u64,
 }
 
-/// How unequally popular the experts of a trained router are: the standard deviation of the logarithm
-/// of how often each is chosen. One for all models: no published count says how it differs.
-///
-/// Source: distinct experts per batch counted in Qwen3-30B-A3B on real text (LLMServingSim,
-/// `bench/core/gate_stats.py`: 47.6 of 128 by 8 tokens, 0.87 of what equal ones give half way, 120.6 by
-/// 128), which a log-normal popularity of 0.8 meets within 4 %.
-pub const ROUTING_SPREAD: f64 = 0.8;
-
-impl Moe {
-    /// See [`ROUTING_SPREAD`].
-    #[must_use]
-    pub fn routing_spread(&self) -> f64 {
-        std::env::var("FRONTIER_SKEW")
-            .ok()
-            .and_then(|t| t.parse().ok())
-            .unwrap_or(ROUTING_SPREAD)
-    }
-}
-
 impl LayerRun {
     /// `count` layers with two norms each and nothing fixed by a checkpoint.
     #[must_use]

@@ -15,7 +15,7 @@ mod preset;
 #[cfg(test)]
 pub(crate) mod samples;
 
-pub use arch::{Extra, Ffn, Kept, LayerRun, Model, Moe, NormKind, Quantization, ROUTING_SPREAD};
+pub use arch::{Extra, Ffn, Kept, LayerRun, Model, Moe, NormKind, Quantization};
 pub use attention::{
     Attention, Compressed, DeltaNet, Gate, Gqa, Indexer, Mamba1, Mamba2, Mla, Recurrent, Span,
 };

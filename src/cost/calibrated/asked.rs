@@ -6,6 +6,7 @@ use super::decode::{Decode, MlaDecode, Packing};
 use super::delta::{DeltaChunks, DeltaStep};
 use super::gemm::{Call, Gemm, GemmFormat};
 use super::head_product::HeadProduct;
+use super::load::Load;
 use super::moe::{Moe, MoeFormat};
 use super::prefill::{AttentionFormat, ContextAttention, MlaContext, MlaWidths};
 use super::shape::Shape;
@@ -36,7 +37,8 @@ pub(super) fn asked(operator: &Operator) -> Option<(Shape, &'static [&'static st
             Some((Shape::Gemm(shape), words))
         }
         Operator::Experts {
-            load,
+            tokens,
+            top_k,
             experts,
             local,
             hidden,
@@ -48,7 +50,7 @@ pub(super) fn asked(operator: &Operator) -> Option<(Shape, &'static [&'static st
         } => {
             let (format, words) = moe_format(gemm, weights);
             let shape = Moe {
-                load,
+                load: Load::skewed(tokens, top_k, experts, local, SKEW),
                 hidden,
                 intermediate,
                 local,
@@ -105,6 +107,12 @@ pub(super) fn asked(operator: &Operator) -> Option<(Shape, &'static [&'static st
         _ => None,
     }
 }
+
+/// How unequally experts are liked: the `i`-th in proportion to `i^-0.7`. One law for every routed
+/// model, since none publishes its own. On measured deployments (1,069 co-located rows, nine models)
+/// it leaves the smallest error of 0, 0.3, 0.5, 0.7 and 1; kernels' benchmarks with a power law of 1.2
+/// lie between 0.7 and 1.
+const SKEW: f64 = 0.7;
 
 /// Bytes of an element of a cache, if a table has such a one.
 const fn cache_bytes(kv: Dtype) -> Option<f64> {

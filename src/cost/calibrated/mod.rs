@@ -34,7 +34,6 @@ mod residuals;
 mod route;
 mod rowwise;
 mod shape;
-mod skew;
 mod store;
 mod surface;
 
@@ -59,7 +58,6 @@ pub use relatives::relatives;
 pub use residuals::Residuals;
 pub use rowwise::Rowwise;
 pub use shape::{Family, Shape};
-pub use skew::Choices;
 pub use store::{
     CalibrationError, CalibrationFile, Calibrations, KIND, Match, StandIn, SurfaceRow, VERSION,
     Wanted,

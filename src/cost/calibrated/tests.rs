@@ -6,7 +6,6 @@ mod forests;
 mod gemm;
 mod moe;
 mod products;
-mod skew;
 
 use super::{Forest, Node, Tree};
 

@@ -2,7 +2,6 @@
 
 use super::{Gemm, Kernels, on_rank, stream};
 use crate::catalog::Dtype;
-use crate::cost::calibrated::Choices;
 use crate::cost::operator::{Class, Operator};
 use crate::model::{Ffn, Model, Precision};
 use crate::plan::Layout;
@@ -62,9 +61,9 @@ pub(in crate::cost) fn sent(model: &Model, run: usize, precision: Precision) -> 
 }
 
 /// The experts of a MoE layer on one rank, for `lane` tokens of this lane and `all` tokens of all
-/// lanes: those of the busiest rank ([`Choices`]), experts being as unequally popular as
-/// [`Moe::routing_spread`](crate::model::Moe::routing_spread) says. Where some choices do nothing, `k`
-/// counts them and `E` in the fraction too (LongCat-Flash).
+/// lanes. Expert load is balanced: every rank gets its share, and the number of distinct experts
+/// visited is what independent uniform choices give, `E · (1 − (1 − k/E)^tokens)`. Where some
+/// choices do nothing, `k` counts them and `E` in the fraction too (LongCat-Flash).
 pub(in crate::cost) fn experts(
     model: &Model,
     run: usize,
@@ -81,19 +80,12 @@ pub(in crate::cost) fn experts(
     let shared = Gemm::of(model, precision, layer.kept.shared_experts);
     let h = real(model.hidden);
     let choices = real(moe.experts + moe.zero_experts);
+    let chance = real(moe.top_k) / choices;
     // Real experts a token visits.
     let k = real(moe.top_k) * (real(moe.experts) / choices);
     let ep = f64::from(layout.ep);
     let width = real(moe.latent.unwrap_or(model.hidden));
-    let load = Choices {
-        tokens: all,
-        each: k,
-        experts: real(moe.experts),
-        ranks: ep,
-        spread: moe.routing_spread(),
-        balanced: layout.redundant_experts > 0,
-    }
-    .load();
+    let visited = real(moe.experts) / ep * (1.0 - libm::pow(1.0 - chance, all));
     let bytes = |bytes: f64| (Class::Experts, Operator::Elementwise { bytes });
     let mut kernels = vec![
         (Class::Experts, Gemm::WIDE.linear(lane, h, choices)),
@@ -102,9 +94,12 @@ pub(in crate::cost) fn experts(
         (
             Class::Experts,
             Operator::Experts {
-                load,
+                tokens: all,
+                top_k: k,
                 experts: real(moe.experts),
                 local: real(moe.experts) / ep,
+                copies: all * k / ep,
+                visited,
                 hidden: width,
                 intermediate: real(own.intermediate),
                 matrices: if moe.ungated { 2.0 } else { 3.0 },
@@ -113,7 +108,7 @@ pub(in crate::cost) fn experts(
             },
         ),
         // Weighted sum of the visited experts' outputs.
-        bytes((load.copies + all) * width * 2.0),
+        bytes(all * (k / ep + 1.0) * width * 2.0),
     ];
     if let Some(latent) = moe.latent {
         for (k, n) in [(h, real(latent)), (real(latent), h)] {
