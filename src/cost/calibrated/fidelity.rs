@@ -112,6 +112,8 @@ struct Chosen {
     band: Band,
     /// Share of its launch that is the kernel's own, see [`quantising::own_launch`].
     launch: f64,
+    /// Kernels of the same product an engine that times them all at its start may take instead.
+    rivals: Vec<(Arc<Surface>, f64)>,
 }
 
 /// Whatever kernel the engine uses most.
@@ -183,6 +185,7 @@ impl CalibratedOn {
                             near,
                             band,
                             launch: quantising::own_launch(calibrations, surface),
+                            rivals: quantising::rivals(calibrations, surface, kind),
                         },
                     ));
                 }
@@ -235,8 +238,21 @@ impl CalibratedOn {
         let surface = &own.1.surface;
         let shape = shape.run_by(&surface.id.engine, &surface.id.kernel);
         let shape = quantising::as_served(shape, surface, self.engine);
-        let estimate = surface.estimate(hardware, &shape);
-        Some((&own.1, quantising::without(estimate, &shape, own.1.launch)))
+        let of = |surface: &Surface, launch| {
+            quantising::without(surface.estimate(hardware, &shape), &shape, launch)
+        };
+        let fastest = own.1.rivals.iter().fold(
+            of(surface, own.1.launch),
+            |best: Estimate, (rival, launch)| {
+                let other = of(rival, *launch);
+                if other.parts.seconds < best.parts.seconds {
+                    other
+                } else {
+                    best
+                }
+            },
+        );
+        Some((&own.1, fastest))
     }
 }
 

@@ -13,6 +13,7 @@ use super::shape::{Family, Shape};
 use super::store::{Calibrations, Wanted};
 use super::surface::{Estimate, Surface};
 use crate::plan::EngineKind;
+use std::sync::Arc;
 
 /// The place of a launch in the parameters of a product.
 const LAUNCH: usize = 0;
@@ -71,6 +72,38 @@ pub(super) fn own_launch(calibrations: &Calibrations, surface: &Surface) -> f64 
         (Some(plain), Some(own)) if own > plain => plain / own,
         _ => 1.0,
     }
+}
+
+/// Kernels an engine may take instead, each with the share of its launch that is its own.
+///
+/// TensorRT-LLM times its NVFP4 products (CUTLASS, cuBLASLt, generated ones) for every shape when it
+/// starts (`AutoTuner`), its table's benchmark called one of them: 22 µs for one row of 8,192 × 8,192
+/// on B200, as long for 4,096 columns of it, where vLLM's and SGLang's take 14 to 16.
+pub(super) fn rivals(
+    calibrations: &Calibrations,
+    surface: &Arc<Surface>,
+    engine: EngineKind,
+) -> Vec<(Arc<Surface>, f64)> {
+    let id = &surface.id;
+    if engine != EngineKind::TensorRtLlm || id.family != Family::Gemm || id.precision != "nvfp4" {
+        return Vec::new();
+    }
+    ["vllm", "sglang"]
+        .iter()
+        .filter_map(|engine| {
+            let wanted = Wanted {
+                gpu: &id.gpu,
+                family: id.family,
+                precision: &id.precision,
+                engine,
+                version: "",
+                kernel: "",
+                tags: &[],
+            };
+            let (own, _) = calibrations.find(&wanted, &[])?;
+            Some((Arc::clone(own), own_launch(calibrations, own)))
+        })
+        .collect()
 }
 
 /// An estimate without what quantising adds to its launch; `own`: see [`own_launch`].
