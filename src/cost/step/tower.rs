@@ -30,6 +30,8 @@ pub(super) struct Ranks {
     pub(super) all: CommGroup,
     pub(super) joined: Joined,
     pub(super) engine: Engine,
+    /// See [`Engine::decodes_as_prompts`].
+    pub(super) decodes_as_prompts: bool,
 }
 
 impl Ranks {
@@ -214,8 +216,16 @@ impl Tower {
                 let queries = (lane.decodes + lane.drafted).div_ceil(lane.decodes);
                 price.add_all(&self.step(ranks, queries, sequences));
             }
+            let tiled = ranks.decodes_as_prompts && !lane.chunks.is_empty();
             for kind in &mut self.parts.kinds {
-                for own in kind.over_contexts(lane, sequences, &*ranks.prices) {
+                let mut contexts = kind.over_contexts(lane, sequences, &*ranks.prices);
+                if tiled {
+                    let tiles = kind.in_tiles(lane, &*ranks.prices, &ranks.roofline);
+                    if tiles.seconds > contexts[0].seconds {
+                        contexts[0] = tiles;
+                    }
+                }
+                for own in contexts {
                     price.add(Class::Attention, own.times(kind.count));
                 }
             }
