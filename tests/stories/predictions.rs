@@ -120,6 +120,14 @@ fn decodes(sequences: u32, context: u64) -> LaneShape<'static> {
     }
 }
 
+fn prefills(chunks: &[Chunk]) -> LaneShape<'_> {
+    LaneShape {
+        chunks,
+        sampled: u32::try_from(chunks.len()).unwrap(),
+        ..LaneShape::default()
+    }
+}
+
 fn said(what: &str, measured: f64, ours: f64) -> f64 {
     let error = ours / measured - 1.0;
     println!(
@@ -150,7 +158,7 @@ fn deepseek_v3_on_h800() {
         engine: EngineKind::Sglang,
         version: "0.5.9",
         model: "deepseek-v3",
-        gpu: "h800",
+        gpu: "h800_sxm",
         precision: "fp8",
         ranks: [1, 1, gpus, gpus],
     };
@@ -161,13 +169,8 @@ fn deepseek_v3_on_h800() {
         tokens: 4096,
         context: 0,
     }; 4];
-    let lane = |prompts| LaneShape {
-        chunks: prompts,
-        sampled: 4,
-        ..LaneShape::default()
-    };
-    let whole = step(&plan, &predictor, lane(&prompts));
-    let half = step(&plan, &predictor, lane(&prompts[..2]));
+    let whole = step(&plan, &predictor, prefills(&prompts));
+    let half = step(&plan, &predictor, prefills(&prompts[..2]));
     println!("prefill step {:?}, half {:?}", times(&whole), times(&half));
     let alone = said("prefill, one batch", 7839.0, 16_384.0 / times(&whole).0);
     let prefill = said("prefill, two", 7839.0, 16_384.0 / overlapped(&half, 61.0));
@@ -201,7 +204,7 @@ fn qwen3_on_h20() {
             engine: EngineKind::Sglang,
             version: "0.5.9",
             model,
-            gpu: "h20",
+            gpu: "h20-96",
             precision,
             ranks,
         };
@@ -210,12 +213,7 @@ fn qwen3_on_h20() {
             tokens: 4096,
             context: 0,
         }; 4];
-        let lane = LaneShape {
-            chunks: &prompts,
-            sampled: 4,
-            ..LaneShape::default()
-        };
-        let whole = step(&plan, &predictor, lane);
+        let whole = step(&plan, &predictor, prefills(&prompts));
         println!("{model}: prefill step {:?}", times(&whole));
         let first = said(model, prefill, 16_384.0 / times(&whole).0);
         // Answers are half way on average.
@@ -246,46 +244,110 @@ const TP2: [u32; 4] = [2, 1, 1, 1];
 const PP2: [u32; 4] = [1, 2, 1, 1];
 
 const OVERVIEW: [Row; 41] = [
-    ("deepseek-r1", "b200", "fp4", DEP4, 1024, 1024, 6463.0),
+    ("deepseek-r1", "b200_sxm", "fp4", DEP4, 1024, 1024, 6463.0),
     ("deepseek-r1", "gb200", "fp4", DEP4, 1024, 1024, 6939.0),
-    ("deepseek-r1", "h200", "fp8", DEP8, 1024, 1024, 1627.0),
-    ("deepseek-r1", "b200", "fp4", DEP4, 1024, 8192, 3862.0),
+    ("deepseek-r1", "h200_sxm", "fp8", DEP8, 1024, 1024, 1627.0),
+    ("deepseek-r1", "b200_sxm", "fp4", DEP4, 1024, 8192, 3862.0),
     ("deepseek-r1", "gb200", "fp4", DEP4, 1024, 8192, 4379.0),
-    ("deepseek-r1", "h200", "fp8", DEP8, 1024, 8192, 1218.0),
-    ("deepseek-r1", "b200", "fp4", DEP4, 1024, 32_768, 1451.0),
+    ("deepseek-r1", "h200_sxm", "fp8", DEP8, 1024, 8192, 1218.0),
+    ("deepseek-r1", "b200_sxm", "fp4", DEP4, 1024, 32_768, 1451.0),
     ("deepseek-r1", "gb200", "fp4", DEP4, 1024, 32_768, 1465.0),
-    ("deepseek-r1", "h200", "fp8", DEP8, 1024, 32_768, 438.0),
-    ("deepseek-r1", "b200", "fp4", DEP4, 8192, 1024, 1168.0),
+    ("deepseek-r1", "h200_sxm", "fp8", DEP8, 1024, 32_768, 438.0),
+    ("deepseek-r1", "b200_sxm", "fp4", DEP4, 8192, 1024, 1168.0),
     ("deepseek-r1", "gb200", "fp4", DEP4, 8192, 1024, 1192.0),
-    ("gpt-oss-120b", "b200", "mxfp4", DEP2, 1024, 1024, 25_943.0),
+    (
+        "gpt-oss-120b",
+        "b200_sxm",
+        "mxfp4",
+        DEP2,
+        1024,
+        1024,
+        25_943.0,
+    ),
     ("gpt-oss-120b", "gb200", "mxfp4", TP1, 1024, 1024, 27_198.0),
-    ("gpt-oss-120b", "h200", "mxfp4", TP1, 1024, 1024, 6868.0),
-    ("gpt-oss-120b", "h100", "mxfp4", DEP4, 1024, 1024, 4685.0),
-    ("gpt-oss-120b", "b200", "mxfp4", DEP2, 1024, 8192, 17_289.0),
+    ("gpt-oss-120b", "h200_sxm", "mxfp4", TP1, 1024, 1024, 6868.0),
+    (
+        "gpt-oss-120b",
+        "h100_sxm",
+        "mxfp4",
+        DEP4,
+        1024,
+        1024,
+        4685.0,
+    ),
+    (
+        "gpt-oss-120b",
+        "b200_sxm",
+        "mxfp4",
+        DEP2,
+        1024,
+        8192,
+        17_289.0,
+    ),
     ("gpt-oss-120b", "gb200", "mxfp4", TP1, 1024, 8192, 14_800.0),
-    ("gpt-oss-120b", "h200", "mxfp4", TP1, 1024, 8192, 3543.0),
-    ("gpt-oss-120b", "b200", "mxfp4", DEP2, 8192, 1024, 6111.0),
+    ("gpt-oss-120b", "h200_sxm", "mxfp4", TP1, 1024, 8192, 3543.0),
+    (
+        "gpt-oss-120b",
+        "b200_sxm",
+        "mxfp4",
+        DEP2,
+        8192,
+        1024,
+        6111.0,
+    ),
     ("gpt-oss-120b", "gb200", "mxfp4", TP1, 8192, 1024, 6835.0),
-    ("gpt-oss-120b", "h200", "mxfp4", TP1, 8192, 1024, 1828.0),
-    ("gpt-oss-120b", "h100", "mxfp4", DEP4, 8192, 1024, 1169.0),
-    ("gpt-oss-120b", "b200", "mxfp4", DEP2, 32_768, 1024, 1392.0),
+    ("gpt-oss-120b", "h200_sxm", "mxfp4", TP1, 8192, 1024, 1828.0),
+    (
+        "gpt-oss-120b",
+        "h100_sxm",
+        "mxfp4",
+        DEP4,
+        8192,
+        1024,
+        1169.0,
+    ),
+    (
+        "gpt-oss-120b",
+        "b200_sxm",
+        "mxfp4",
+        DEP2,
+        32_768,
+        1024,
+        1392.0,
+    ),
     ("gpt-oss-120b", "gb200", "mxfp4", TP1, 32_768, 1024, 1645.0),
-    ("gpt-oss-120b", "h200", "mxfp4", TP1, 32_768, 1024, 519.0),
-    ("gpt-oss-120b", "h100", "mxfp4", DEP4, 32_768, 1024, 333.0),
-    ("llama-3.3-70b", "b200", "fp4", TP1, 1024, 1024, 6920.0),
+    (
+        "gpt-oss-120b",
+        "h200_sxm",
+        "mxfp4",
+        TP1,
+        32_768,
+        1024,
+        519.0,
+    ),
+    (
+        "gpt-oss-120b",
+        "h100_sxm",
+        "mxfp4",
+        DEP4,
+        32_768,
+        1024,
+        333.0,
+    ),
+    ("llama-3.3-70b", "b200_sxm", "fp4", TP1, 1024, 1024, 6920.0),
     ("llama-3.3-70b", "gb200", "fp4", TP1, 1024, 1024, 7769.0),
-    ("llama-3.3-70b", "h200", "fp8", TP2, 1024, 1024, 2587.0),
-    ("llama-3.3-70b", "h100", "fp8", TP2, 1024, 1024, 2209.0),
-    ("llama-3.3-70b", "b200", "fp4", TP1, 1024, 8192, 3242.0),
+    ("llama-3.3-70b", "h200_sxm", "fp8", TP2, 1024, 1024, 2587.0),
+    ("llama-3.3-70b", "h100_sxm", "fp8", TP2, 1024, 1024, 2209.0),
+    ("llama-3.3-70b", "b200_sxm", "fp4", TP1, 1024, 8192, 3242.0),
     ("llama-3.3-70b", "gb200", "fp4", TP1, 1024, 8192, 3805.0),
-    ("llama-3.3-70b", "h200", "fp8", TP2, 1024, 8192, 2009.0),
-    ("llama-3.3-70b", "b200", "fp4", TP1, 8192, 1024, 1362.0),
+    ("llama-3.3-70b", "h200_sxm", "fp8", TP2, 1024, 8192, 2009.0),
+    ("llama-3.3-70b", "b200_sxm", "fp4", TP1, 8192, 1024, 1362.0),
     ("llama-3.3-70b", "gb200", "fp4", TP1, 8192, 1024, 1491.0),
-    ("llama-3.3-70b", "h200", "fp8", TP2, 8192, 1024, 537.0),
-    ("llama-3.3-70b", "h100", "fp8", TP2, 8192, 1024, 398.0),
-    ("llama-3.3-70b", "b200", "fp4", TP1, 32_768, 1024, 274.0),
+    ("llama-3.3-70b", "h200_sxm", "fp8", TP2, 8192, 1024, 537.0),
+    ("llama-3.3-70b", "h100_sxm", "fp8", TP2, 8192, 1024, 398.0),
+    ("llama-3.3-70b", "b200_sxm", "fp4", TP1, 32_768, 1024, 274.0),
     ("llama-3.3-70b", "gb200", "fp4", TP1, 32_768, 1024, 302.0),
-    ("llama-3.3-70b", "h200", "fp8", TP2, 32_768, 1024, 120.0),
+    ("llama-3.3-70b", "h200_sxm", "fp8", TP2, 32_768, 1024, 120.0),
     (
         "llama-3.3-70b",
         "rtx-pro-6000",
