@@ -487,3 +487,41 @@ fn tensorrt_llm_offline_throughput() {
     println!("MAPE {:.1} %, rank correlation {rank:.3}", mape * 100.0);
     assert!(mape < 0.6 && rank > 0.85, "{mape} {rank}");
 }
+
+// A layer's attention of decodes at 1,024 tokens each beside a prompt's chunk of 512, vLLM 0.19 on RTX PRO
+// 6000, Llama-3.1-8B: measured 324 and 710 µs beyond the chunk's own time, where alone they take 221 and
+// 405 (LLMServingSim's profile). FlashAttention 2 runs both in the prompt's kernel.
+#[test]
+fn decodes_beside_a_prompt_run_in_its_kernel() {
+    let predictor = predictor(EngineKind::Vllm, &[]);
+    let replica = Replica {
+        engine: EngineKind::Vllm,
+        version: "0.19.0",
+        model: "llama-3.1-8b",
+        gpu: "rtx-pro-6000",
+        precision: "bf16",
+        ranks: TP1,
+    };
+    let plan = replica.plan(&predictor, 4096);
+    let prompt = [Chunk {
+        tokens: 512,
+        context: 0,
+    }];
+    let attention = |lane| {
+        let price = step(&plan, &predictor, lane);
+        seconds(price.by_class[Class::Attention as usize]) / 32.0 * 1e6
+    };
+    let chunk = attention(prefills(&prompt));
+    for (sequences, measured) in [(64, 324.0), (128, 710.0)] {
+        let alone = attention(decodes(sequences, 1024));
+        let beside = attention(LaneShape {
+            chunks: &prompt,
+            ..decodes(sequences, 1024)
+        }) - chunk;
+        println!(
+            "{sequences} decodes: alone {alone:.0} µs, beside a prompt {beside:.0}, measured {measured:.0}"
+        );
+        assert!((beside / measured - 1.0).abs() < 0.35, "{beside}");
+        assert!(beside > 1.2 * alone, "{beside} {alone}");
+    }
+}
