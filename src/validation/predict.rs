@@ -55,6 +55,8 @@ pub struct Prediction {
     pub tpot: f64,
     /// All it says.
     pub summary: Summary,
+    /// Version of the (decoding) engine it was taken as.
+    pub version: String,
     /// Whether the model has experts.
     pub has_experts: bool,
     /// What the settings were taken from.
@@ -89,6 +91,11 @@ impl Predictor {
         cancel: &AtomicBool,
     ) -> Result<Prediction, Unpredicted> {
         let design = self.design(condition)?;
+        let version = design
+            .pools
+            .last()
+            .map(|pool| pool.engine.version.clone())
+            .unwrap_or_default();
         let workload = workload_of(condition, &self.recipes);
         let demand = Demand {
             longest_context: workload.longest_context(),
@@ -119,6 +126,7 @@ impl Predictor {
             ttft: summary.ttft_s.mean,
             tpot: summary.tpot_s.mean,
             summary,
+            version,
             has_experts,
             sources: Vec::new(),
         })

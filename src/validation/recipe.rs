@@ -6,7 +6,7 @@
 
 use super::row::{Condition, Deployment};
 use crate::catalog::{Dtype, Gpu, PresetFile, preset_files};
-use crate::plan::{Engine, EngineKind, Layout};
+use crate::plan::{Engine, EngineKind, Layout, Overheads};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -114,7 +114,22 @@ pub struct Recipes {
     clients: Vec<Client>,
     rules: Vec<Rule>,
     /// Settings put over all rules, by engine.
-    over: Vec<(EngineKind, String, String)>,
+    over: Vec<Over>,
+    /// Overheads in place of ours; empty: ours.
+    overheads: Vec<Overheads>,
+}
+
+/// A setting put over all rules.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Over {
+    /// Of which engine.
+    pub engine: EngineKind,
+    /// From which version on; empty: all.
+    pub since: String,
+    /// The engine's own name of it.
+    pub name: String,
+    /// Its value.
+    pub text: String,
 }
 
 /// Which half of a deployment is meant.
@@ -183,6 +198,7 @@ impl Recipes {
             clients: Vec::new(),
             rules: Vec::new(),
             over: Vec::new(),
+            overheads: Vec::new(),
         };
         for file in files {
             let own = read(&file)?;
@@ -194,8 +210,15 @@ impl Recipes {
 
     /// The same with a setting of an engine put over all rules, under the engine's own name of it.
     #[must_use]
-    pub fn with(mut self, engine: EngineKind, name: &str, text: &str) -> Self {
-        self.over.push((engine, name.to_owned(), text.to_owned()));
+    pub fn with(mut self, over: Over) -> Self {
+        self.over.push(over);
+        self
+    }
+
+    /// The same with these overheads in place of ours.
+    #[must_use]
+    pub fn with_overheads(mut self, overheads: Vec<Overheads>) -> Self {
+        self.overheads = overheads;
         self
     }
 
@@ -245,8 +268,12 @@ impl Recipes {
         let version = text("version")
             .or_else(|| (!condition.version.is_empty()).then_some(condition.version.as_str()))
             .unwrap_or_else(|| condition.engine.default_version());
+        let mut engine = Engine::defaults_of(condition.engine, version, gpu, layout);
+        if let Some(own) = Overheads::of(&engine, &self.overheads) {
+            own.put(&mut engine);
+        }
         let mut served = Served {
-            engine: Engine::defaults_of(condition.engine, version, gpu, layout),
+            engine,
             layout,
             weights: Dtype::Bf16,
             activations: Dtype::Bf16,
@@ -264,9 +291,12 @@ impl Recipes {
                     message,
                 })?;
         }
-        let over = self.over.iter().filter(|own| own.0 == condition.engine);
-        for (_, name, text) in over {
-            let put = served.engine.set(name, text);
+        for own in &self.over {
+            let since = own.since.is_empty() || served.engine.is_since(&own.since);
+            if own.engine != condition.engine || !since {
+                continue;
+            }
+            let put = served.engine.set(&own.name, &own.text);
             put.map_err(|error| RecipeError::Rule {
                 rule: "given".to_owned(),
                 message: error.to_string(),

@@ -3,6 +3,7 @@
 
 use super::deployment::design_of;
 use super::predict::{Predictor, Unpredicted};
+use super::recipe::Over;
 use super::row::{Condition, Deployment, Sharding};
 use super::runs::{MeasuredRequest, RequestRun, RequestRuns, RunRefused};
 use super::score::Errors;
@@ -99,6 +100,22 @@ impl RequestRun {
         }
     }
 
+    /// What its line says, and what follows from it: vLLM captures graphs up to twice the most
+    /// sequences and 512 tokens (`config/vllm.py`).
+    fn settings(&self) -> Vec<(String, String)> {
+        let mut settings = self.settings.clone();
+        let of = |name: &str| self.settings.iter().find(|(own, _)| own == name);
+        let captured = "max_cudagraph_capture_size";
+        let most = of("max_num_seqs").and_then(|(_, text)| text.parse::<u32>().ok());
+        if let (Some(most), None) = (most, of(captured)) {
+            settings.push((
+                captured.to_owned(),
+                most.saturating_mul(2).min(512).to_string(),
+            ));
+        }
+        settings
+    }
+
     fn trace(&self) -> Trace {
         let one = |own: &MeasuredRequest| TraceRequest {
             arrival_s: own.arrival,
@@ -134,10 +151,17 @@ impl Predictor {
     /// # Errors
     /// It can't be drawn, can't run, or its simulation fails.
     pub fn replay(&self, run: &RequestRun, cancel: &AtomicBool) -> Result<Replayed, Unpredicted> {
-        let settings = run.settings.iter();
-        let recipes = settings.fold((*self.recipes).clone(), |recipes, (name, value)| {
-            recipes.with(EngineKind::Vllm, name, value)
-        });
+        let recipes =
+            run.settings()
+                .into_iter()
+                .fold((*self.recipes).clone(), |recipes, (name, text)| {
+                    recipes.with(Over {
+                        engine: EngineKind::Vllm,
+                        since: String::new(),
+                        name,
+                        text,
+                    })
+                });
         let design = design_of(&run.condition(), &recipes, &self.catalog, &self.models)?;
         let longest = |of: fn(&MeasuredRequest) -> u64| run.requests.iter().map(of).max();
         let demand = Demand {

@@ -2,14 +2,14 @@
 //! same deployment. Bounds are wide; what was measured, and what we say, is printed and in the comments
 //! (`cargo test --test stories predictions -- --nocapture`).
 
-use frontier::catalog::Catalog;
+use frontier::catalog::{Catalog, Dtype};
 use frontier::cost::calibrated::{Calibrated, Calibrations};
 use frontier::cost::{Chunk, Class, LaneShape, StepPrice, StepPricer};
 use frontier::model::Models;
 use frontier::plan::{Demand, EngineKind, Plan, compile};
 use frontier::sim::{Control, Scenario, run};
 use frontier::units::Tokens;
-use frontier::validation::{Condition, Deployment, Predictor, Recipes, Sharding};
+use frontier::validation::{Condition, Deployment, Over, Predictor, Recipes, Sharding};
 use frontier::workload::{Arrivals, Length, Load, Workload};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -22,7 +22,12 @@ fn predictor(engine: EngineKind, settings: Settings<'_>) -> Predictor {
     let recipes = settings
         .iter()
         .fold(Recipes::load(None).unwrap(), |recipes, (name, value)| {
-            recipes.with(engine, name, value)
+            recipes.with(Over {
+                engine,
+                since: String::new(),
+                name: (*name).to_owned(),
+                text: (*value).to_owned(),
+            })
         });
     Predictor {
         fidelity: Arc::new(Calibrated::new(
@@ -45,6 +50,9 @@ struct Replica<'a> {
     gpu: &'a str,
     precision: &'a str,
     ranks: [u32; 4],
+    /// Formats of the KV cache and of the activations, where the engine's are others.
+    kv: Dtype,
+    activations: Option<Dtype>,
 }
 
 impl Replica<'_> {
@@ -78,7 +86,11 @@ impl Replica<'_> {
             date: String::new(),
             group: String::new(),
         };
-        let design = predictor.design(&condition).unwrap();
+        let mut design = predictor.design(&condition).unwrap();
+        for pool in &mut design.pools {
+            pool.precision.kv = self.kv;
+            pool.precision.activations = self.activations.unwrap_or(pool.precision.activations);
+        }
         let demand = Demand {
             longest_context: longest,
             longest_prompt: longest,
@@ -161,6 +173,8 @@ fn deepseek_v3_on_h800() {
         gpu: "h800_sxm",
         precision: "fp8",
         ranks: [1, 1, gpus, gpus],
+        kv: Dtype::Bf16,
+        activations: None,
     };
     // Prefill, 32 GPUs: 16,384 tokens a GPU in prompts of 4,096, two micro-batches.
     let prefill = on(32);
@@ -207,6 +221,8 @@ fn qwen3_on_h20() {
             gpu: "h20-96",
             precision,
             ranks,
+            kv: Dtype::Bf16,
+            activations: None,
         };
         let plan = replica.plan(&predictor, 6144);
         let prompts = [Chunk {
@@ -408,6 +424,9 @@ fn offline(predictor: &Predictor, row: &Row) -> f64 {
         gpu,
         precision,
         ranks,
+        kv: Dtype::Fp8,
+        // On Blackwell gpt-oss multiplies in MXFP8.
+        activations: (precision == "mxfp4" && gpu.contains("b200")).then_some(Dtype::Fp8),
     };
     let plan = replica.plan(predictor, input + output);
     let pool = &plan.pools[0];
@@ -459,22 +478,15 @@ fn rank_correlation(pairs: &[(f64, f64)]) -> f64 {
 fn tensorrt_llm_offline_throughput() {
     let settings = [
         ("gpu_memory_utilization", "0.9"),
-        ("kv", "fp8"),
         ("max_num_seqs", "2048"),
         ("max_num_batched_tokens", "8192"),
         ("max_cudagraph_capture_size", "2048"),
     ];
-    let predictor_of = |more: Settings<'_>| {
-        let all: Vec<_> = settings.iter().chain(more).copied().collect();
-        predictor(EngineKind::TensorRtLlm, &all)
-    };
-    let (plain, mxfp8) = (predictor_of(&[]), predictor_of(&[("activations", "fp8")]));
+    let predictor = predictor(EngineKind::TensorRtLlm, &settings);
     let mut pairs = Vec::new();
     for row in OVERVIEW.iter().chain(&RTX) {
         let (model, gpu, precision, ranks, input, output, measured) = row;
-        // On Blackwell gpt-oss multiplies in MXFP8.
-        let blackwell = *precision == "mxfp4" && gpu.contains("b200");
-        let ours = offline(if blackwell { &mxfp8 } else { &plain }, row);
+        let ours = offline(&predictor, row);
         println!(
             "{model} {gpu} {precision} {ranks:?} {input}/{output}: measured {measured:.0}, ours {ours:.0}, {:+.0} %",
             (ours / measured - 1.0) * 100.0
@@ -501,6 +513,8 @@ fn decodes_beside_a_prompt_run_in_its_kernel() {
         gpu: "rtx-pro-6000",
         precision: "bf16",
         ranks: TP1,
+        kv: Dtype::Bf16,
+        activations: None,
     };
     let plan = replica.plan(&predictor, 4096);
     let prompt = [Chunk {

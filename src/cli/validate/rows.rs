@@ -6,7 +6,7 @@ use crate::cli::{Failure, input, print};
 use crate::model::Models;
 use crate::plan::EngineKind;
 use crate::validation::{
-    Errors, Predicted, Predictor, Recipes, Refused, Rows, Scores, grouped, read_rows,
+    Errors, Over, Predicted, Predictor, Recipes, Refused, Rows, Scores, grouped, read_rows,
 };
 use serde_json::{Value, json};
 use std::io::Write;
@@ -29,8 +29,7 @@ pub(super) fn predictor(args: &ValidateArgs) -> Result<Predictor, Failure> {
     let models = Models::load(user.as_deref()).map_err(|error| Failure::usage(&error))?;
     let mut recipes = Recipes::load(user.as_deref()).map_err(|error| Failure::usage(&error))?;
     for text in &args.set {
-        let (engine, name, value) = setting(text)?;
-        recipes = recipes.with(engine, name, value);
+        recipes = recipes.with(setting(text)?);
     }
     Ok(Predictor {
         fidelity: input::prices(&args.fidelity.choice()?, &catalog, user.as_deref())?,
@@ -71,23 +70,37 @@ pub(super) fn run(args: &ValidateArgs, file: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// `vllm.async_scheduling=true` in its parts.
-fn setting(text: &str) -> Result<(EngineKind, &str, &str), Failure> {
+/// `vllm.async_scheduling=true` in its parts; `vllm@0.14:…`: from that version on.
+fn setting(text: &str) -> Result<Over, Failure> {
     let wrong = || {
         Failure::Usage(format!(
-            "--set {}: write engine.setting=value, such as vllm.async_scheduling=true",
+            "--set {}: write engine.setting=value, such as vllm.async_scheduling=true, or engine@version:setting=value for that version and later ones",
             print::plain(text)
         ))
     };
-    let (engine, rest) = text.split_once('.').ok_or_else(wrong)?;
-    let (name, value) = rest.split_once('=').ok_or_else(wrong)?;
+    let (left, value) = text.split_once('=').ok_or_else(wrong)?;
+    let (engine, since, name) = match left.split_once('@') {
+        Some((engine, rest)) => {
+            let (since, name) = rest.split_once(':').ok_or_else(wrong)?;
+            (engine, since, name)
+        }
+        None => {
+            let (engine, name) = left.split_once('.').ok_or_else(wrong)?;
+            (engine, "", name)
+        }
+    };
     let engine = match engine {
         "vllm" => EngineKind::Vllm,
         "sglang" => EngineKind::Sglang,
         "trtllm" => EngineKind::TensorRtLlm,
         _ => return Err(wrong()),
     };
-    Ok((engine, name, value))
+    Ok(Over {
+        engine,
+        since: since.to_owned(),
+        name: name.to_owned(),
+        text: value.to_owned(),
+    })
 }
 
 /// Co-located or not.
@@ -248,7 +261,7 @@ fn per_row(found: &Found) -> Vec<u8> {
     // Writing into memory can't fail.
     let _ = writeln!(
         text,
-        "id,line,status,mode,engine,version,system,model,precision,tp,pp,dp,ep,isl,osl,concurrency,measured_ttft_ms,predicted_ttft_ms,measured_tpot_ms,predicted_tpot_ms,group,shares,reason"
+        "id,line,status,mode,engine,version,system,model,precision,tp,pp,dp,ep,isl,osl,concurrency,measured_ttft_ms,predicted_ttft_ms,measured_tpot_ms,predicted_tpot_ms,group,served,shares,reason"
     );
     for own in &found.predicted {
         let c = &own.measured.condition;
@@ -256,7 +269,7 @@ fn per_row(found: &Found) -> Vec<u8> {
         for id in &own.measured.ids {
             let _ = writeln!(
                 text,
-                "{id},{},predicted,{},{},{},{},{},{},{},{},{},{},{},{},{},{:.4},{:.4},{:.4},{:.4},{},{},",
+                "{id},{},predicted,{},{},{},{},{},{},{},{},{},{},{},{},{},{:.4},{:.4},{:.4},{:.4},{},{},{},",
                 own.measured.line,
                 if is_colocated(own) { "agg" } else { "disagg" },
                 c.engine.name(),
@@ -276,6 +289,7 @@ fn per_row(found: &Found) -> Vec<u8> {
                 own.measured.tpot * 1e3,
                 own.prediction.tpot * 1e3,
                 c.group,
+                own.prediction.version,
                 shares(own),
             );
         }
@@ -283,7 +297,7 @@ fn per_row(found: &Found) -> Vec<u8> {
     for own in &found.refused {
         let _ = writeln!(
             text,
-            "{},{},refused,,,,,,,,,,,,,,,,,,,,\"{}\"",
+            "{},{},refused,,,,,,,,,,,,,,,,,,,,,\"{}\"",
             own.id,
             own.line,
             own.why.replace('"', "'")
