@@ -160,7 +160,7 @@ pub struct Served {
 }
 
 /// Settings that are facts of a launch but nothing this program models.
-const NOTED: [&str; 21] = [
+const NOTED: [&str; 20] = [
     "stream_interval",
     "num_postprocess_workers",
     "tokenizer_workers",
@@ -178,7 +178,6 @@ const NOTED: [&str; 21] = [
     "mixed_batches",
     "moe_combine",
     "fused",
-    "eplb_redundant",
     "single_batch_overlap",
     "request_rate",
     "label_trust",
@@ -353,6 +352,11 @@ impl Served {
             "activations" => self.activations = dtype(text)?,
             "kv" => self.kv = dtype(text)?,
             "attention" => self.attention = Some(dtype(text)?),
+            "eplb_redundant" => {
+                self.layout.redundant_experts = text
+                    .parse()
+                    .map_err(|_| format!("“{text}” is no number of redundant experts"))?;
+            }
             _ if NOTED.contains(&name) => {}
             _ => {
                 let value = self

@@ -53,6 +53,8 @@ struct Replica<'a> {
     /// Formats of the KV cache and of the activations, where the engine's are others.
     kv: Dtype,
     activations: Option<Dtype>,
+    /// Redundant experts, with which a load balancer evens all out.
+    redundant: u32,
 }
 
 impl Replica<'_> {
@@ -89,6 +91,7 @@ impl Replica<'_> {
         let mut design = predictor.design(&condition).unwrap();
         for pool in &mut design.pools {
             pool.precision.kv = self.kv;
+            pool.layout.redundant_experts = self.redundant;
             pool.precision.activations = self.activations.unwrap_or(pool.precision.activations);
         }
         let demand = Demand {
@@ -96,9 +99,10 @@ impl Replica<'_> {
             longest_prompt: longest,
         };
         let compiled = compile(&design, &predictor.catalog, &predictor.models, demand);
+        let (findings, memory) = (compiled.findings, compiled.memory);
         compiled
             .plan
-            .unwrap_or_else(|| panic!("{} on {}: {:?}", self.model, self.gpu, compiled.findings))
+            .unwrap_or_else(|| panic!("{} on {}: {findings:?} {memory:#?}", self.model, self.gpu))
     }
 }
 
@@ -162,8 +166,11 @@ fn overlapped(half: &StepPrice, layers: f64) -> f64 {
 fn deepseek_v3_on_h800() {
     let settings = [
         ("moe_a2a_backend", "deepep"),
-        ("max_num_seqs", "256"),
-        ("max_cudagraph_capture_size", "256"),
+        // For memory's sake: the steps below are priced as they are.
+        ("chunked_prefill_size", "1024"),
+        ("mem_fraction_static", "0.8"),
+        ("max_running_requests", "128"),
+        ("cuda_graph_max_bs", "128"),
     ];
     let predictor = predictor(EngineKind::Sglang, &settings);
     let on = |gpus| Replica {
@@ -175,6 +182,7 @@ fn deepseek_v3_on_h800() {
         ranks: [1, 1, gpus, gpus],
         kv: Dtype::Bf16,
         activations: None,
+        redundant: gpus,
     };
     // Prefill, 32 GPUs: 16,384 tokens a GPU in prompts of 4,096, two micro-batches.
     let prefill = on(32);
@@ -185,14 +193,24 @@ fn deepseek_v3_on_h800() {
     }; 4];
     let whole = step(&plan, &predictor, prefills(&prompts));
     let half = step(&plan, &predictor, prefills(&prompts[..2]));
-    println!("prefill step {:?}, half {:?}", times(&whole), times(&half));
+    println!(
+        "prefill step {:?}, half {:?} {:?}",
+        times(&whole),
+        times(&half),
+        whole.by_class.map(seconds)
+    );
     let alone = said("prefill, one batch", 7839.0, 16_384.0 / times(&whole).0);
     let prefill = said("prefill, two", 7839.0, 16_384.0 / overlapped(&half, 61.0));
     // Decode, 128 GPUs: 128 requests a GPU at 4,096 tokens.
     let plan = on(128).plan(&predictor, 8192);
     let whole = step(&plan, &predictor, decodes(128, 4096));
     let half = step(&plan, &predictor, decodes(64, 4096));
-    println!("decode step {:?}, half {:?}", times(&whole), times(&half));
+    println!(
+        "decode step {:?}, half {:?} {:?}",
+        times(&whole),
+        times(&half),
+        whole.by_class.map(seconds)
+    );
     let one = said("decode, one batch", 2324.0, 128.0 / times(&whole).0);
     let decode = said("decode, two", 2324.0, 128.0 / overlapped(&half, 61.0));
     for error in [alone, prefill, one, decode] {
@@ -223,6 +241,7 @@ fn qwen3_on_h20() {
             ranks,
             kv: Dtype::Bf16,
             activations: None,
+            redundant: 0,
         };
         let plan = replica.plan(&predictor, 6144);
         let prompts = [Chunk {
@@ -230,11 +249,19 @@ fn qwen3_on_h20() {
             context: 0,
         }; 4];
         let whole = step(&plan, &predictor, prefills(&prompts));
-        println!("{model}: prefill step {:?}", times(&whole));
+        println!(
+            "{model}: prefill step {:?} {:?}",
+            times(&whole),
+            whole.by_class.map(seconds)
+        );
         let first = said(model, prefill, 16_384.0 / times(&whole).0);
         // Answers are half way on average.
         let whole = step(&plan, &predictor, decodes(100, 4096 + 1024));
-        println!("{model}: decode step {:?}", times(&whole));
+        println!(
+            "{model}: decode step {:?} {:?}",
+            times(&whole),
+            whole.by_class.map(seconds)
+        );
         let second = said(model, decode, 100.0 / times(&whole).0);
         assert!(first.abs() < 0.5 && second.abs() < 0.5, "{first} {second}");
     }
@@ -427,6 +454,7 @@ fn offline(predictor: &Predictor, row: &Row) -> f64 {
         kv: Dtype::Fp8,
         // On Blackwell gpt-oss multiplies in MXFP8.
         activations: (precision == "mxfp4" && gpu.contains("b200")).then_some(Dtype::Fp8),
+        redundant: 0,
     };
     let plan = replica.plan(predictor, input + output);
     let pool = &plan.pools[0];
@@ -480,6 +508,7 @@ fn tensorrt_llm_offline_throughput() {
         ("gpu_memory_utilization", "0.9"),
         ("max_num_seqs", "2048"),
         ("max_num_batched_tokens", "8192"),
+        ("enable_chunked_prefill", "true"),
         ("max_cudagraph_capture_size", "2048"),
     ];
     let predictor = predictor(EngineKind::TensorRtLlm, &settings);
@@ -515,6 +544,7 @@ fn decodes_beside_a_prompt_run_in_its_kernel() {
         ranks: TP1,
         kv: Dtype::Bf16,
         activations: None,
+        redundant: 0,
     };
     let plan = replica.plan(&predictor, 4096);
     let prompt = [Chunk {
