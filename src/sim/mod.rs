@@ -32,7 +32,9 @@ pub use engine::{
 pub use record::{
     LinkLine, Progress, Recording, ReplicaBin, ReplicaLine, StepKind, Timeline, Trace, TraceEnd,
 };
-pub use summary::{Counts, Hidden, Latency, Provenance, Reuse, Stats, Summary, Window, Work};
+pub use summary::{
+    Counts, Extrapolated, Hidden, Latency, Provenance, Reuse, Stats, Summary, Window, Work,
+};
 pub use verdict::Limit;
 
 #[cfg(test)]
