@@ -96,6 +96,8 @@ pub enum Operator {
         copies: f64,
         /// Distinct experts visited on this GPU.
         visited: f64,
+        /// Redundant experts let a load balancer keep all of them equally busy.
+        even: bool,
         /// Hidden size.
         hidden: f64,
         /// Inner width on this GPU.
@@ -394,6 +396,8 @@ pub enum Origin {
     Extrapolated,
     /// A relative's fit, scaled by the physics.
     Relative,
+    /// The same, asked outside the range that was measured.
+    RelativeExtrapolated,
     /// Datasheet peaks and one efficiency per class.
     Roofline,
     /// Given by the design (host time).
@@ -402,11 +406,12 @@ pub enum Origin {
 
 impl Origin {
     /// All, in index order.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Measured,
         Self::Calibrated,
         Self::Extrapolated,
         Self::Relative,
+        Self::RelativeExtrapolated,
         Self::Roofline,
         Self::Given,
     ];
@@ -421,6 +426,7 @@ impl Origin {
             Self::Calibrated => "calibrated",
             Self::Extrapolated => "calibrated, extrapolated",
             Self::Relative => "a relative's calibration",
+            Self::RelativeExtrapolated => "a relative's calibration, extrapolated",
             Self::Roofline => "roofline",
             Self::Given => "given by the design",
         }
@@ -476,7 +482,7 @@ impl OpCost {
             format!("{:.0}", self.beyond)
         };
         match self.origin {
-            Origin::Extrapolated => format!("{name} ×{factor}"),
+            Origin::Extrapolated | Origin::RelativeExtrapolated => format!("{name} ×{factor}"),
             _ => format!("{name}, extrapolated ×{factor}"),
         }
     }

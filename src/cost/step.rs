@@ -24,6 +24,7 @@ mod exchange;
 mod kinds;
 mod launches;
 mod line;
+mod noting;
 mod price;
 mod series;
 mod shape;
@@ -46,6 +47,7 @@ use crate::units::{ByteRate, real};
 use curve::Priced;
 use drafts::Drafter;
 use kinds::kinds;
+use noting::Noting;
 use price::femtos;
 use std::sync::Arc;
 use tower::{Parts, Pass, Ranks, Tower};
@@ -110,7 +112,7 @@ impl StepPricer {
             .map(|path| (path.rate, path.latency.get()));
         let ranks = Ranks {
             layout,
-            prices: fidelity.on(&pool.gpu, &pool.engine),
+            prices: Arc::new(Noting::new(fidelity.on(&pool.gpu, &pool.engine))),
             roofline: RooflineOn::of(&pool.gpu),
             tp,
             dp,
@@ -118,6 +120,7 @@ impl StepPricer {
             all,
             joined,
             engine: pool.engine.clone(),
+            decodes_as_prompts: pool.engine.decodes_as_prompts(&pool.gpu),
         };
         let known = reaches(model);
         let last = pool.stages.len() - 1;
@@ -150,6 +153,13 @@ impl StepPricer {
             drafter: Drafter::of(model, pool, &ranks, &known),
             ranks,
         }
+    }
+
+    /// The largest factor by which a size of an operator priced so far lies outside what was
+    /// measured, and what that operator is for; none: all lie inside.
+    #[must_use]
+    pub fn farthest(&self) -> Option<(f64, Class)> {
+        self.ranks.prices.farthest()
     }
 
     /// Pipeline stages.

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 mod exchange;
 mod kinds;
+mod rows;
 mod runtime;
 mod speculation;
 
@@ -432,6 +433,7 @@ fn operators() -> impl Strategy<Value = Operator> {
             local: 256.0,
             copies,
             visited,
+            even: false,
             hidden: 2048.0,
             intermediate: 768.0,
             matrices: 3.0,

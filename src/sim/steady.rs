@@ -11,8 +11,9 @@
 //! blocks are multiplied. What is a product of two such sums has none: latencies between tokens by
 //! bucket, and KV memory held over time, are added up in a loop of a few integer operations a step.
 //!
-//! Pipelines, drafts, and stations that hand tokens out one at a time are stepped; so are runs that
-//! are recorded.
+//! Tokens that are handed out one at a time come as much later as those before them take, the same in
+//! every step, if a step is longer than that. Pipelines and drafts are stepped; so are runs that are
+//! recorded.
 
 use super::lane::{Batch, Lane};
 use super::ledger::Advanced;
@@ -97,12 +98,15 @@ impl ReplicaState {
         pricer: &mut Pricer,
         (start, first): (Nanos, StepPrice),
     ) -> Option<Nanos> {
-        if self.stage_free.len() != 1 || self.stepped || !self.back.is_free() {
+        if self.stage_free.len() != 1 || self.stepped {
             return None;
         }
-        let mut most = LONGEST;
+        let (mut most, mut tokens) = (LONGEST, 0);
         for (lane, batch) in self.lanes.iter_mut().zip(&mut self.batches[0]) {
-            most = most.min(lane.unchanged(requests, batch));
+            // Its tokens are handed out after those of the lanes before it.
+            tokens += u64::from(batch.decodes);
+            let told = start + self.back.work(tokens);
+            most = most.min(lane.unchanged(requests, batch, told));
             if most < SHORTEST {
                 return None;
             }
@@ -118,6 +122,12 @@ impl ReplicaState {
         let last = i128::from(series.took) + i128::from(series.took_slope) * i128::from(most);
         let longest = last.max(i128::from(series.took)) / i128::from(FEMTOS_PER_NANO) + 1;
         if most < SHORTEST || longest * i128::from(most + 1) + i128::from(start) > LATEST {
+            return None;
+        }
+        // All of a step's tokens have been handed out before those of the next come.
+        let shortest = last.min(i128::from(series.took)) / i128::from(FEMTOS_PER_NANO);
+        let first_end = start + step_time(series.took);
+        if i128::from(self.back.work(tokens)) > shortest || !self.back.is_idle_at(first_end) {
             return None;
         }
         let run = Run {
@@ -166,14 +176,19 @@ impl ReplicaState {
             steps += 1;
         }
         let mut running = 0;
+        let back = self.back;
         let start_of = |step: u64| match step {
             0 => start,
             _ if step == steps => began,
             _ => start + span(&series, step),
         };
         for (lane, batch) in self.lanes.iter_mut().zip(&mut self.batches[0]) {
-            lane.advance(requests, batch, steps, (&start_of, self.overlap));
             running += u64::from(batch.decodes);
+            let told = began + back.work(running);
+            lane.advance(requests, batch, (steps, told), (&start_of, self.overlap));
+        }
+        if steps > 0 {
+            self.back.passed(began, running);
         }
         self.gaps.note(running, metrics);
         self.ledger.advance(&Advanced {

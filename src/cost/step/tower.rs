@@ -5,7 +5,8 @@ use super::curve::Priced;
 use super::exchange::{Exchange, Groups};
 use super::kinds::{Attended, Growth, LayerKind};
 use super::launches::Launches;
-use super::price::{Issued, StepPrice};
+use super::noting::Noting;
+use super::price::{Issued, StepPrice, femtos};
 use super::series::{Grown, Racer, Slope, slowest};
 use super::shape::LaneShape;
 use crate::cost::collective::{CommGroup, all_gather, all_reduce};
@@ -22,7 +23,7 @@ use std::sync::Arc;
 /// What all towers of a replica share: how its ranks lie and what they charge.
 pub(super) struct Ranks {
     pub(super) layout: Layout,
-    pub(super) prices: Arc<dyn Prices>,
+    pub(super) prices: Arc<Noting>,
     pub(super) roofline: RooflineOn,
     pub(super) tp: CommGroup,
     pub(super) dp: CommGroup,
@@ -31,6 +32,8 @@ pub(super) struct Ranks {
     pub(super) all: CommGroup,
     pub(super) joined: Joined,
     pub(super) engine: Engine,
+    /// See [`Engine::decodes_as_prompts`].
+    pub(super) decodes_as_prompts: bool,
 }
 
 impl Ranks {
@@ -95,17 +98,19 @@ enum Table {
     Lane,
     /// Its decodes' tokens: attention but for its contexts.
     Decode,
-    /// Tokens of all lanes, in steps of decodes.
+    /// Tokens of all lanes.
     Experts,
-    /// The same in steps with prompts, where the exchange is another one.
-    PromptExperts,
+    /// Tokens the lanes exchange, in steps of decodes.
+    Exchange,
+    /// The same in steps with prompts, where the exchange may be another one.
+    PromptExchange,
     /// Sampled tokens of a lane.
     Head,
     /// Tokens of its chunks: what CP ranks tell each other.
     Gather,
 }
 
-const TABLES: usize = 6;
+const TABLES: usize = 7;
 /// Counts above are priced anew each time: no engine goes there, and a table would fill the memory.
 const REMEMBERED: usize = 1 << 20;
 
@@ -169,12 +174,13 @@ impl Tower {
         lanes: impl Iterator<Item = LaneShape<'a>>,
         pass: Pass,
     ) -> StepPrice {
-        let (mut all, mut launches, mut prompts) = (0_u32, 0, false);
+        let (mut all, mut least, mut launches, mut prompts) = (0_u32, u32::MAX, 0, false);
         let mut slowest = StepPrice::default();
         for lane in lanes {
             let own = lane.on_rank(ranks.layout.cp);
             let tokens = own.max(pass.tokens);
             all = all.saturating_add(tokens);
+            least = least.min(tokens);
             if own == 0 {
                 continue;
             }
@@ -187,11 +193,13 @@ impl Tower {
         }
         if self.moe {
             let table = if prompts && self.exchange.differs() {
-                Table::PromptExperts
+                Table::PromptExchange
             } else {
-                Table::Experts
+                Table::Exchange
             };
-            slowest.add_all(self.lookup(ranks, table, all));
+            slowest.add_all(self.lookup(ranks, Table::Experts, all));
+            let exchanged = exchanged(all, least.min(all), ranks.layout.dp);
+            slowest.add_all(self.lookup(ranks, table, exchanged));
         }
         slowest.launches = launches;
         slowest.issued = pass.issued;
@@ -216,11 +224,29 @@ impl Tower {
                 let queries = (lane.decodes + lane.drafted).div_ceil(lane.decodes);
                 price.add_all(self.step(ranks, queries, sequences));
             }
+            let tiled = ranks.decodes_as_prompts && !lane.chunks.is_empty();
             for kind in &mut self.parts.kinds {
+                // In the prompts' kernel, where that takes them longer.
+                let mut tiles = tiled.then(|| {
+                    let own = kind.in_tiles(lane, &*ranks.prices, &ranks.roofline);
+                    own.times(kind.count)
+                });
                 let state = (lane, Growth::default());
-                kind.over_contexts(state, sequences, &*ranks.prices, |own| match own {
-                    Attended::Line(line, along) => price.add_line(line, &along.seen),
-                    Attended::Between(own) => price.add(Class::Attention, own),
+                kind.over_contexts(state, sequences, &*ranks.prices, |own| {
+                    let tiles = tiles.take();
+                    match (own, tiles.filter(|own| own.seconds > 0.0)) {
+                        (Attended::Line(line, along), Some(tiles))
+                            if femtos(tiles.seconds) <= line.time.at(&along.seen) =>
+                        {
+                            price.add_line(line, &along.seen);
+                        }
+                        (Attended::Between(own), Some(tiles)) if tiles.seconds <= own.seconds => {
+                            price.add(Class::Attention, own);
+                        }
+                        (_, Some(tiles)) => price.add(Class::Attention, tiles),
+                        (Attended::Line(line, along), None) => price.add_line(line, &along.seen),
+                        (Attended::Between(own), None) => price.add(Class::Attention, own),
+                    }
                 });
             }
         }
@@ -337,8 +363,9 @@ impl Tower {
                     add(&mut price, ranks, &kernels, kind.count);
                 }
             }
-            Table::Experts => self.by_all(&mut price, ranks, n, false),
-            Table::PromptExperts => self.by_all(&mut price, ranks, n, true),
+            Table::Experts => self.by_all(&mut price, ranks, n),
+            Table::Exchange => self.by_exchange(&mut price, ranks, n, false),
+            Table::PromptExchange => self.by_exchange(&mut price, ranks, n, true),
             Table::Head => {
                 let Parts {
                     model, precision, ..
@@ -405,7 +432,7 @@ impl Tower {
         }
     }
 
-    fn by_all(&self, price: &mut StepPrice, ranks: &Ranks, n: f64, prompts: bool) {
+    fn by_all(&self, price: &mut StepPrice, ranks: &Ranks, n: f64) {
         let Parts {
             model, precision, ..
         } = &self.parts;
@@ -414,7 +441,13 @@ impl Tower {
         for kind in self.parts.kinds.iter().filter(|kind| kind.moe) {
             let kernels = experts(model, kind.run, ranks.layout, *precision, lane, n);
             add(price, ranks, &kernels, kind.count);
-            let tokens = (prompts, lane, n);
+        }
+    }
+
+    fn by_exchange(&self, price: &mut StepPrice, ranks: &Ranks, n: f64, prompts: bool) {
+        let model = &self.parts.model;
+        let tokens = (prompts, n / f64::from(ranks.layout.dp), n);
+        for kind in self.parts.kinds.iter().filter(|kind| kind.moe) {
             let costs =
                 self.exchange
                     .costs(model, kind.run, ranks.groups(), tokens, &*ranks.prices);
@@ -423,6 +456,17 @@ impl Tower {
             }
         }
     }
+}
+
+/// Tokens of level lanes that exchange as long as these: who has the fewest tokens must get those of
+/// all others, and sends as many results back. Of two lanes, one with a prompt, the prompt goes one way
+/// while the other way idles.
+fn exchanged(all: u32, least: u32, lanes: u32) -> u32 {
+    if lanes < 2 {
+        return all;
+    }
+    let (lanes, others) = (u64::from(lanes), u64::from(all - least));
+    u32::try_from((others * lanes).div_ceil(lanes - 1)).unwrap_or(u32::MAX)
 }
 
 fn put(rows: &mut Vec<Option<StepPrice>>, index: usize, price: StepPrice) {
@@ -449,5 +493,21 @@ fn add_kernels(
 ) {
     for (class, operator) in kernels {
         price.add(class, Priced::of(&prices.price(&operator)).times(times));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::exchanged;
+
+    #[test]
+    fn the_lane_with_least_waits_for_all_others() {
+        // Level lanes: what there is.
+        assert_eq!(exchanged(1200, 300, 4), 1200);
+        assert_eq!(exchanged(300, 300, 1), 300);
+        // A prompt of 1,000 beside 100 decodes: it goes one way.
+        assert_eq!(exchanged(1100, 100, 2), 2000);
+        // Of many lanes one more or less is little.
+        assert_eq!(exchanged(3200, 0, 32), 3304);
     }
 }

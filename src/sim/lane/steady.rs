@@ -18,8 +18,14 @@ impl Lane {
     }
 
     /// Of a step that has just been built: how many step ends, from its own on, change nothing but
-    /// counts. Lanes of one stage only.
-    pub(in crate::sim) fn unchanged(&mut self, requests: &Arena, batch: &mut Batch) -> u64 {
+    /// counts. `told`: when the tokens of a step of the same decodes that ended now reach their
+    /// clients. Lanes of one stage only.
+    pub(in crate::sim) fn unchanged(
+        &mut self,
+        requests: &Arena,
+        batch: &mut Batch,
+        told: Nanos,
+    ) -> u64 {
         if !self.clean || self.has_room_for_transfer(requests) {
             return 0;
         }
@@ -33,7 +39,7 @@ impl Lane {
             || !cohort.partial.is_empty()
             || !cohort.newcomers.is_empty()
             // Some have waited for longer than this step.
-            || cohort.last_end != self.now
+            || cohort.last_end != told
         {
             return 0;
         }
@@ -98,13 +104,13 @@ impl Lane {
         }
     }
 
-    /// So many steps have ended, and as many have started, number `n` of them at `start_of(n)`.
-    /// `overlap`: the host put each together when the one before started.
+    /// So many steps have ended, the tokens of the last `told`, and as many have started, number `n` of
+    /// them at `start_of(n)`. `overlap`: the host put each together when the one before started.
     pub(in crate::sim) fn advance(
         &mut self,
         requests: &Arena,
         batch: &mut Batch,
-        steps: u64,
+        (steps, told): (u64, Nanos),
         (start_of, overlap): (&dyn Fn(u64) -> Nanos, bool),
     ) {
         if steps == 0 {
@@ -129,7 +135,7 @@ impl Lane {
         self.settle_ratio(steps);
         let cohort = &mut self.cohorts[0];
         cohort.go_on(requests, steps);
-        cohort.last_end = start_of(steps);
+        cohort.last_end = told;
         batch.step += steps;
         batch.context += steps * u64::from(batch.decodes);
         for (sum, growing) in batch.reached.iter_mut().zip(&batch.growing) {

@@ -70,6 +70,7 @@ struct Knobs {
     recv_interval: u32,
     batch_wait: u32,
     block: u32,
+    output_us: f64,
 }
 
 fn knobs() -> impl Strategy<Value = Knobs> {
@@ -82,11 +83,22 @@ fn knobs() -> impl Strategy<Value = Knobs> {
             prop_oneof![Just(0.0), 0.1..5.0],
         ),
         (any::<bool>(), any::<bool>()),
-        (0u32..12, 0u32..4),
+        (
+            0u32..12,
+            0u32..4,
+            prop_oneof![Just(0.0), 0.1..3.0, 50.0..100.0],
+        ),
         prop_oneof![Just(1u32), Just(3), Just(16), Just(64)],
     )
         .prop_map(
-            |(kind, scheduler, host, (graphs, reuse), (recv_interval, batch_wait), block)| Knobs {
+            |(
+                kind,
+                scheduler,
+                host,
+                (graphs, reuse),
+                (recv_interval, batch_wait, output_us),
+                block,
+            )| Knobs {
                 kind,
                 scheduler,
                 overlap: host.0,
@@ -97,6 +109,7 @@ fn knobs() -> impl Strategy<Value = Knobs> {
                 recv_interval,
                 batch_wait,
                 block,
+                output_us,
             },
         )
 }
@@ -113,6 +126,7 @@ fn set(engine: &mut Engine, knobs: &Knobs) {
     engine.host.overlap = knobs.overlap;
     engine.host_step_time = Seconds::from_us(knobs.host_us);
     engine.host.launch = Seconds::from_us(knobs.launch_us);
+    engine.host.output = Seconds::from_us(knobs.output_us);
     engine.caching.prefix = knobs.reuse;
     engine.block_size = knobs.block;
     if knobs.graphs {
