@@ -160,7 +160,7 @@ pub struct Served {
 }
 
 /// Settings that are facts of a launch but nothing this program models.
-const NOTED: [&str; 20] = [
+const NOTED: [&str; 19] = [
     "stream_interval",
     "num_postprocess_workers",
     "tokenizer_workers",
