@@ -160,7 +160,7 @@ pub struct Served {
 }
 
 /// Settings that are facts of a launch but nothing this program models.
-const NOTED: [&str; 20] = [
+const NOTED: [&str; 19] = [
     "stream_interval",
     "num_postprocess_workers",
     "tokenizer_workers",
@@ -171,7 +171,6 @@ const NOTED: [&str; 20] = [
     "attention_dp_balance",
     "adp_timeout_iters",
     "adp_batching_wait_iters",
-    "graph_padding",
     "piecewise_prefill_graph",
     "kv_reservation",
     "memory_kind",
