@@ -6,21 +6,37 @@
 //! 2. [`Recipes`] say what such a table does not: the server's settings by campaign, engine and model,
 //!    and how the campaign's client sends. One table, a file under `presets/validation`.
 //! 3. [`design_of`] draws a condition as a design anyone can open.
-//! 4. [`predict`] simulates it as the client measures, and [`Scores`] sum the errors up.
+//! 4. [`Predictor`] simulates it as the client measures, and [`Scores`] sum the errors up.
+//! 5. [`KnownErrors`] keep what is aggregate of them in a file; the errors [`KnownErrors::nearest`] to a
+//!    design are said beside its results, drawn as [`bands`], and decide whether a ranking is safe.
 
+mod band;
 mod deployment;
+mod grouping;
+mod kind;
+mod known;
+mod nearest;
+mod outcome;
 mod predict;
 mod read;
 mod recipe;
 mod row;
 mod score;
+mod setting;
 
-pub use deployment::{DeploymentError, design_of, workload_of};
+pub use band::{At, Band, Ranking, Side, bands, rank};
+pub use deployment::{DeploymentError, Drawn, design_of, workload_of};
+pub use grouping::By;
+pub use kind::{Kind, Mode, short_gpu};
+pub use known::{KnownError, KnownErrors, KnownGroup, LEAST, Spread};
+pub use nearest::{Deployed, Validated};
+pub use outcome::{Headline, Outcome};
 pub use predict::{Predicted, Prediction, Predictor};
 pub use read::{MAX_ROWS, ReadError, Refused, Rows, read_rows};
 pub use recipe::{Client, RecipeError, Recipes, Served};
 pub use row::{Condition, Deployment, Measured, Sharding, Workers};
 pub use score::{Errors, Group, Scores, grouped};
+pub use setting::Setting;
 
 #[cfg(test)]
 mod tests;

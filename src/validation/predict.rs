@@ -1,19 +1,21 @@
 //! Simulates conditions as their clients measured them: closed loop, all requests of a slot at once
 //! to begin with, means over the whole run.
 
-use super::deployment::{DeploymentError, design_of, workload_of};
+use super::deployment::{DeploymentError, Drawn, design_of, workload_of};
+use super::kind::Kind;
 use super::read::{Refused, Rows};
 use super::recipe::Recipes;
 use super::row::{Condition, Measured};
+use super::setting::Setting;
 use crate::catalog::Catalog;
 use crate::cost::Fidelity;
 use crate::model::Models;
-use crate::plan::{Compiled, Demand, Design, Severity, compile};
+use crate::plan::{Compiled, Demand, Severity, compile};
 use crate::sim::{Control, Scenario, SimError, Summary, run_as_client};
 use crate::workload::Load;
 use rayon::prelude::*;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
 
 /// What it takes to predict.
@@ -55,10 +57,10 @@ pub struct Prediction {
     pub tpot: f64,
     /// All it says.
     pub summary: Summary,
-    /// Whether the model has experts.
-    pub has_experts: bool,
-    /// What the settings were taken from.
-    pub sources: Vec<String>,
+    /// What kind of deployment it is.
+    pub kind: Kind,
+    /// What it was simulated with that its row does not say.
+    pub settings: Vec<Setting>,
 }
 
 /// A condition, measured and predicted.
@@ -71,11 +73,11 @@ pub struct Predicted {
 }
 
 impl Predictor {
-    /// The design of a condition.
+    /// The design of a condition, and its settings.
     ///
     /// # Errors
     /// See [`design_of`].
-    pub fn design(&self, condition: &Condition) -> Result<Design, DeploymentError> {
+    pub fn draw(&self, condition: &Condition) -> Result<Drawn, DeploymentError> {
         design_of(condition, &self.recipes, &self.catalog, &self.models)
     }
 
@@ -88,7 +90,7 @@ impl Predictor {
         condition: &Condition,
         cancel: &AtomicBool,
     ) -> Result<Prediction, Unpredicted> {
-        let design = self.design(condition)?;
+        let Drawn { design, settings } = self.draw(condition)?;
         let workload = workload_of(condition, &self.recipes);
         let demand = Demand {
             longest_context: workload.longest_context(),
@@ -103,7 +105,7 @@ impl Predictor {
                 .collect();
             return Err(Unpredicted::CannotRun(causes.join("; ")));
         };
-        let has_experts = plan.model.moe().is_some();
+        let kind = Kind::of(&plan).ok_or(Unpredicted::Nothing)?;
         let scenario = Scenario {
             plan,
             workload,
@@ -119,8 +121,8 @@ impl Predictor {
             ttft: summary.ttft_s.mean,
             tpot: summary.tpot_s.mean,
             summary,
-            has_experts,
-            sources: Vec::new(),
+            kind,
+            settings,
         })
     }
 
@@ -139,6 +141,7 @@ impl Predictor {
         let each: Vec<Result<Predicted, Refused>> = rows
             .measured
             .par_iter()
+            .filter(|_| !cancel.load(Ordering::Relaxed))
             .map(|measured| {
                 let found = self.predict(&measured.condition, cancel);
                 done();

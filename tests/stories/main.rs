@@ -14,4 +14,5 @@ mod operators;
 mod replay;
 mod sessions;
 mod support;
+mod validations;
 mod window;
