@@ -1,6 +1,7 @@
-//! `frontier calibrate`: fits the parameter files from measured tables.
+//! `frontier calibrate`: fits the parameter files from measured tables (`--data`), or engines' overheads
+//! from measured deployments (`--rows`).
 
-use super::Failure;
+use super::{Failure, overheads};
 use crate::calibrate::{calibrate, report_text, write, write_over};
 use crate::catalog::Catalog;
 use crate::cost::calibrated::Family;
@@ -12,9 +13,20 @@ use std::sync::atomic::AtomicBool;
 #[derive(Debug, Args)]
 pub struct CalibrateArgs {
     /// Folder of measured tables.
-    #[arg(long, value_name = "DIR")]
-    pub data: PathBuf,
-    /// Folder for the parameter files and the report; without it the report is printed.
+    #[arg(
+        long,
+        value_name = "DIR",
+        required_unless_present = "rows",
+        conflicts_with = "rows"
+    )]
+    pub data: Option<PathBuf>,
+    /// Table of measured deployments (CSV, a row per run), to fit engines' overheads.
+    #[arg(long, value_name = "FILE")]
+    pub rows: Option<PathBuf>,
+    /// With --rows: rounds of simulations; 0 holds what is shipped against what it has not seen.
+    #[arg(long, value_name = "COUNT", default_value_t = 2, requires = "rows")]
+    pub rounds: usize,
+    /// Folder for the parameter files and the report (with --rows a file); without it the report is printed.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Only this family of kernels (repeat for more).
@@ -23,6 +35,15 @@ pub struct CalibrateArgs {
 }
 
 pub(super) fn run(args: &CalibrateArgs) -> Result<(), Failure> {
+    let data = match (&args.rows, &args.data) {
+        (Some(rows), _) => return overheads::run(rows, args.rounds, args.out.as_deref()),
+        (None, Some(data)) => data,
+        (None, None) => {
+            return Err(Failure::Usage(
+                "calibrate needs --data DIR or --rows FILE".to_owned(),
+            ));
+        }
+    };
     let catalog = Catalog::embedded().map_err(|error| Failure::usage(&error))?;
     let families = args
         .family
@@ -44,7 +65,7 @@ pub(super) fn run(args: &CalibrateArgs) -> Result<(), Failure> {
         }
     };
     let outcome = calibrate(
-        &args.data,
+        data,
         &catalog,
         &families,
         &progress,

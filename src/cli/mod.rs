@@ -14,6 +14,7 @@ mod fidelity;
 mod input;
 mod model;
 mod new;
+mod overheads;
 mod print;
 mod simulate;
 mod trace_options;

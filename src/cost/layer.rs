@@ -116,9 +116,11 @@ pub(super) fn reductions(layer: &LayerRun) -> f64 {
 }
 
 /// Values per token that a layer sums over TP inside its mixer: Mamba's step size, B and C come
-/// from channels of all ranks.
+/// from channels of all ranks; norms over all heads' queries and keys sum their squares (MiniMax's,
+/// two FP32 values, vLLM's `MiniMaxText01RMSNormTP`).
 pub(super) fn inner_reduction(layer: &LayerRun) -> f64 {
     match &layer.attention {
+        Attention::Gqa(own) if own.qk_norm_whole => 4.0,
         Attention::Recurrent(Recurrent::Mamba1(mamba))
         | Attention::Parallel {
             recurrent: Recurrent::Mamba1(mamba),

@@ -86,6 +86,31 @@ impl RooflineOn {
             bandwidth: gpu.bandwidth,
         }
     }
+
+    /// Seconds an operator's arithmetic takes at the datasheet's peak.
+    #[must_use]
+    pub fn at_peak(&self, operator: &Operator) -> f64 {
+        let (_, dtype) = class(operator);
+        operator.work().0 / self.peaks.of(dtype).get()
+    }
+}
+
+/// A kernel's class and the format it multiplies in.
+const fn class(operator: &Operator) -> (Efficiency, Dtype) {
+    match *operator {
+        Operator::Linear { gemm, .. } => (GEMM, gemm),
+        Operator::HeadProduct { .. } => (GEMM, Dtype::Bf16),
+        Operator::Experts { gemm, .. } => (GROUPED, gemm),
+        Operator::Prefill { .. } => (PREFILL, Dtype::Bf16),
+        Operator::Decode { .. } | Operator::Step { .. } => (DECODE, Dtype::Bf16),
+        // Products in FP8 (DeepGEMM's `fp8_mqa_logits`), else as attention's.
+        Operator::Scores {
+            dtype: Dtype::Fp8, ..
+        } => (DECODE, Dtype::Fp8),
+        Operator::Scores { .. } => (DECODE, Dtype::Bf16),
+        Operator::Scan { .. } => (SCAN, Dtype::Bf16),
+        Operator::Elementwise { .. } => (STREAM, Dtype::Bf16),
+    }
 }
 
 impl Prices for RooflineOn {
@@ -94,20 +119,7 @@ impl Prices for RooflineOn {
     }
 
     fn price(&self, operator: &Operator) -> OpCost {
-        let (efficiency, dtype) = match *operator {
-            Operator::Linear { gemm, .. } => (GEMM, gemm),
-            Operator::HeadProduct { .. } => (GEMM, Dtype::Bf16),
-            Operator::Experts { gemm, .. } => (GROUPED, gemm),
-            Operator::Prefill { .. } => (PREFILL, Dtype::Bf16),
-            Operator::Decode { .. } | Operator::Step { .. } => (DECODE, Dtype::Bf16),
-            // Products in FP8 (DeepGEMM's `fp8_mqa_logits`), else as attention's.
-            Operator::Scores {
-                dtype: Dtype::Fp8, ..
-            } => (DECODE, Dtype::Fp8),
-            Operator::Scores { .. } => (DECODE, Dtype::Bf16),
-            Operator::Scan { .. } => (SCAN, Dtype::Bf16),
-            Operator::Elementwise { .. } => (STREAM, Dtype::Bf16),
-        };
+        let (efficiency, dtype) = class(operator);
         let kernels = operator.kernels();
         let (flops, bytes) = operator.work();
         OpCost::roofline(

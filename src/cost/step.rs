@@ -65,6 +65,7 @@ pub struct StepPricer {
     host: Picos,
     host_per_sequence: Picos,
     launch: Picos,
+    gap: Picos,
     stages: Vec<Tower>,
     drafter: Option<Drafter>,
 }
@@ -140,6 +141,7 @@ impl StepPricer {
             host: picos(engine.host_step_time.get()),
             host_per_sequence: picos(engine.host.per_sequence.get()),
             launch: picos(engine.host.launch.get()),
+            gap: picos(engine.host.gap.get()),
             stages: stages.collect(),
             drafter: Drafter::of(model, pool, &ranks, &known),
             ranks,
@@ -178,6 +180,7 @@ impl StepPricer {
             price.add_all(&drafts);
         }
         price.launch = self.launch;
+        price.gap = self.gap;
         price
     }
 

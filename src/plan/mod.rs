@@ -16,9 +16,9 @@ pub use compile::{Compiled, Demand, compile};
 pub use design::{Design, DesignId, ModelRef};
 pub use engine::{
     AttentionBackend, Caching, Captured, Carrier, Difference, Draft, Engine, EngineKind,
-    ExpertExchange, FirstToken, GraphMode, Graphs, Host, Joined, Kernels, MoeBackend, Padded, Part,
-    QueueOrder, Scheduler, Scheduling, Setting, SettingError, Speculation, Tier, TierKind,
-    low_latency_tokens,
+    ExpertExchange, FirstToken, GraphMode, Graphs, Host, Joined, Kernels, MoeBackend, Overheads,
+    Padded, Part, QueueOrder, Scheduler, Scheduling, Setting, SettingError, Speculation, Tier,
+    TierKind, low_latency_tokens,
 };
 pub use finding::{Change, Finding, Place, Repair, Severity};
 pub use frozen::{Plan, PlannedPool, PlannedService, Replica, StageRun};

@@ -86,6 +86,9 @@ pub(super) struct Lane {
     new_token_ratio: f64,
     /// Steps in which prompts have waited for more of them (TensorRT-LLM).
     waited: u32,
+    /// Decode steps since the scheduler looked at what had come in (SGLang), and when it did.
+    unseen: u32,
+    looked: Nanos,
     /// Nobody more fits until someone leaves (SGLang's `batch_is_full`).
     full: bool,
 }
@@ -121,6 +124,8 @@ impl Lane {
             loads: Vec::new(),
             new_token_ratio: loops::first_ratio(&settings.scheduling),
             waited: 0,
+            unseen: 0,
+            looked: 0,
             full: false,
             settings,
         }
@@ -198,16 +203,37 @@ impl Lane {
         (now, seen): (Nanos, Nanos),
     ) -> bool {
         self.now = now;
-        self.visible = seen;
+        self.visible = self.look(seen);
         let pass = self.build(requests, index, batch);
         // All gave way: the next pass admits again, as the engine's next call would.
         if batch.is_empty() && pass == Pass::Preempted {
             self.build(requests, index, batch);
         }
+        // A step with prompts is followed by a look.
+        self.unseen = if batch.chunks.is_empty() {
+            self.unseen.saturating_add(1)
+        } else {
+            u32::MAX
+        };
         let cohort = &mut self.cohorts[index];
         cohort.in_flight = !batch.is_empty();
         cohort.decoding = batch.decodes > 0;
         cohort.in_flight
+    }
+
+    /// Up to when the scheduler has seen requests: with `scheduler_recv_interval` it looks every so many
+    /// decode steps, after one with prompts, and when it has nothing to do
+    /// (`srt/managers/scheduler_recv_skipper.py`).
+    fn look(&mut self, seen: Nanos) -> Nanos {
+        let interval = self.settings.scheduling.recv_interval;
+        if interval <= 1 {
+            return seen;
+        }
+        if self.running == 0 || self.unseen >= interval {
+            self.unseen = 0;
+            self.looked = seen.min(self.now);
+        }
+        self.looked
     }
 
     fn build(&mut self, requests: &mut Arena, index: usize, batch: &mut Batch) -> Pass {

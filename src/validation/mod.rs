@@ -9,9 +9,12 @@
 //! 4. [`Predictor`] simulates it as the client measures, and [`Scores`] sum the errors up.
 //! 5. [`KnownErrors`] keep what is aggregate of them in a file; the errors [`KnownErrors::nearest`] to a
 //!    design are said beside its results, drawn as [`bands`], and decide whether a ranking is safe.
+//! 6. [`fit_overheads`] finds what engines cost beside their kernels, and how far it is off on what it
+//!    has not seen.
 
 mod band;
 mod deployment;
+mod fit;
 mod grouping;
 mod kind;
 mod known;
@@ -20,12 +23,14 @@ mod outcome;
 mod predict;
 mod read;
 mod recipe;
+mod robust;
 mod row;
 mod score;
 mod setting;
 
 pub use band::{At, Band, Ranking, Side, bands, rank};
 pub use deployment::{DeploymentError, Drawn, design_of, workload_of};
+pub use fit::{Fitted, LeftOut, fit_overheads, start};
 pub use grouping::By;
 pub use kind::{Kind, Mode, short_gpu};
 pub use known::{KnownError, KnownErrors, KnownGroup, LEAST, Spread};
@@ -33,7 +38,7 @@ pub use nearest::{Deployed, Validated};
 pub use outcome::{Headline, Outcome};
 pub use predict::{Predicted, Prediction, Predictor};
 pub use read::{MAX_ROWS, ReadError, Refused, Rows, read_rows};
-pub use recipe::{Client, RecipeError, Recipes, Served};
+pub use recipe::{Client, Over, RecipeError, Recipes, Served};
 pub use row::{Condition, Deployment, Measured, Sharding, Workers};
 pub use score::{Errors, Group, Scores, grouped};
 pub use setting::Setting;

@@ -57,6 +57,8 @@ pub struct Prediction {
     pub tpot: f64,
     /// All it says.
     pub summary: Summary,
+    /// Version of the (decoding) engine it was taken as.
+    pub version: String,
     /// What kind of deployment it is.
     pub kind: Kind,
     /// What it was simulated with that its row does not say.
@@ -91,6 +93,11 @@ impl Predictor {
         cancel: &AtomicBool,
     ) -> Result<Prediction, Unpredicted> {
         let Drawn { design, settings } = self.draw(condition)?;
+        let version = design
+            .pools
+            .last()
+            .map(|pool| pool.engine.version.clone())
+            .unwrap_or_default();
         let workload = workload_of(condition, &self.recipes);
         let demand = Demand {
             longest_context: workload.longest_context(),
@@ -121,6 +128,7 @@ impl Predictor {
             ttft: summary.ttft_s.mean,
             tpot: summary.tpot_s.mean,
             summary,
+            version,
             kind,
             settings,
         })

@@ -6,7 +6,7 @@
 
 use super::row::{Condition, Deployment};
 use crate::catalog::{Dtype, Gpu, PresetFile, preset_files};
-use crate::plan::{Engine, EngineKind, Layout};
+use crate::plan::{Engine, EngineKind, Layout, Overheads};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -113,6 +113,23 @@ struct File {
 pub struct Recipes {
     clients: Vec<Client>,
     rules: Vec<Rule>,
+    /// Settings put over all rules, by engine.
+    over: Vec<Over>,
+    /// Overheads in place of ours; empty: ours.
+    overheads: Vec<Overheads>,
+}
+
+/// A setting put over all rules.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Over {
+    /// Of which engine.
+    pub engine: EngineKind,
+    /// From which version on; empty: all.
+    pub since: String,
+    /// The engine's own name of it.
+    pub name: String,
+    /// Its value.
+    pub text: String,
 }
 
 /// Which half of a deployment is meant.
@@ -143,8 +160,7 @@ pub struct Served {
 }
 
 /// Settings that are facts of a launch but nothing this program models.
-const NOTED: [&str; 22] = [
-    "scheduler_recv_interval",
+const NOTED: [&str; 21] = [
     "stream_interval",
     "num_postprocess_workers",
     "tokenizer_workers",
@@ -181,6 +197,8 @@ impl Recipes {
         let mut all = Self {
             clients: Vec::new(),
             rules: Vec::new(),
+            over: Vec::new(),
+            overheads: Vec::new(),
         };
         for file in files.iter().filter(|file| file.name != super::known::FILE) {
             let own = read(file)?;
@@ -188,6 +206,20 @@ impl Recipes {
             all.rules.extend(own.rules);
         }
         Ok(all)
+    }
+
+    /// The same with a setting of an engine put over all rules, under the engine's own name of it.
+    #[must_use]
+    pub fn with(mut self, over: Over) -> Self {
+        self.over.push(over);
+        self
+    }
+
+    /// The same with these overheads in place of ours.
+    #[must_use]
+    pub fn with_overheads(mut self, overheads: Vec<Overheads>) -> Self {
+        self.overheads = overheads;
+        self
     }
 
     /// How a campaign sends.
@@ -232,8 +264,12 @@ impl Recipes {
         let version = text("version")
             .or_else(|| (!condition.version.is_empty()).then_some(condition.version.as_str()))
             .unwrap_or_else(|| condition.engine.default_version());
+        let mut engine = Engine::defaults_of(condition.engine, version, gpu, layout);
+        if let Some(own) = Overheads::of(&engine, &self.overheads) {
+            own.put(&mut engine);
+        }
         let mut served = Served {
-            engine: Engine::defaults_of(condition.engine, version, gpu, layout),
+            engine,
             layout,
             weights: Dtype::Bf16,
             activations: Dtype::Bf16,
@@ -250,6 +286,17 @@ impl Recipes {
                     rule: source.clone(),
                     message,
                 })?;
+        }
+        for own in &self.over {
+            let since = own.since.is_empty() || served.engine.is_since(&own.since);
+            if own.engine != condition.engine || !since {
+                continue;
+            }
+            let put = served.engine.set(&own.name, &own.text);
+            put.map_err(|error| RecipeError::Rule {
+                rule: "given".to_owned(),
+                message: error.to_string(),
+            })?;
         }
         // A step can't hold more.
         let engine = &mut served.engine;

@@ -26,6 +26,10 @@ pub struct ValidateArgs {
     /// With --rows: write every row with what was measured and predicted.
     #[arg(long, value_name = "FILE", requires = "rows")]
     pub out: Option<PathBuf>,
+    /// With --rows: a setting of an engine over all recipes, such as vllm.async_scheduling=true;
+    /// several by several.
+    #[arg(long = "set", value_name = "ENGINE.SETTING=VALUE", requires = "rows")]
+    pub set: Vec<String>,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,

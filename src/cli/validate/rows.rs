@@ -2,9 +2,12 @@
 
 use super::ValidateArgs;
 use crate::catalog::{Catalog, user_presets_dir};
-use crate::cli::{Failure, input};
+use crate::cli::{Failure, input, print};
 use crate::model::Models;
-use crate::validation::{By, Errors, Outcome, Predicted, Predictor, Recipes, Scores, read_rows};
+use crate::plan::EngineKind;
+use crate::validation::{
+    By, Errors, Outcome, Over, Predicted, Predictor, Recipes, Scores, read_rows,
+};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::Path;
@@ -17,7 +20,10 @@ pub(super) fn run(args: &ValidateArgs, file: &Path) -> Result<(), Failure> {
     let catalog = Catalog::load(user.as_deref()).map_err(|error| Failure::usage(&error))?;
     let catalog = Arc::new(catalog);
     let models = Models::load(user.as_deref()).map_err(|error| Failure::usage(&error))?;
-    let recipes = Recipes::load(user.as_deref()).map_err(|error| Failure::usage(&error))?;
+    let mut recipes = Recipes::load(user.as_deref()).map_err(|error| Failure::usage(&error))?;
+    for text in &args.set {
+        recipes = recipes.with(setting(text)?);
+    }
     let predictor = Predictor {
         fidelity: input::prices(&args.fidelity.choice()?, &catalog, user.as_deref())?,
         catalog,
@@ -45,6 +51,39 @@ pub(super) fn run(args: &ValidateArgs, file: &Path) -> Result<(), Failure> {
         print(&found);
     }
     Ok(())
+}
+
+/// `vllm.async_scheduling=true` in its parts; `vllm@0.14:…`: from that version on.
+fn setting(text: &str) -> Result<Over, Failure> {
+    let wrong = || {
+        Failure::Usage(format!(
+            "--set {}: write engine.setting=value, such as vllm.async_scheduling=true, or engine@version:setting=value for that version and later ones",
+            print::plain(text)
+        ))
+    };
+    let (left, value) = text.split_once('=').ok_or_else(wrong)?;
+    let (engine, since, name) = match left.split_once('@') {
+        Some((engine, rest)) => {
+            let (since, name) = rest.split_once(':').ok_or_else(wrong)?;
+            (engine, since, name)
+        }
+        None => {
+            let (engine, name) = left.split_once('.').ok_or_else(wrong)?;
+            (engine, "", name)
+        }
+    };
+    let engine = match engine {
+        "vllm" => EngineKind::Vllm,
+        "sglang" => EngineKind::Sglang,
+        "trtllm" => EngineKind::TensorRtLlm,
+        _ => return Err(wrong()),
+    };
+    Ok(Over {
+        engine,
+        since: since.to_owned(),
+        name: name.to_owned(),
+        text: value.to_owned(),
+    })
 }
 
 /// Co-located or not.
@@ -142,7 +181,7 @@ fn per_row(found: &Outcome) -> Vec<u8> {
     // Writing into memory can't fail.
     let _ = writeln!(
         text,
-        "id,line,status,mode,engine,version,system,model,precision,tp,pp,dp,ep,isl,osl,concurrency,measured_ttft_ms,predicted_ttft_ms,measured_tpot_ms,predicted_tpot_ms,group,shares,reason"
+        "id,line,status,mode,engine,version,system,model,precision,tp,pp,dp,ep,isl,osl,concurrency,measured_ttft_ms,predicted_ttft_ms,measured_tpot_ms,predicted_tpot_ms,group,served,shares,reason"
     );
     for own in &found.predicted {
         let c = &own.measured.condition;
@@ -150,7 +189,7 @@ fn per_row(found: &Outcome) -> Vec<u8> {
         for id in &own.measured.ids {
             let _ = writeln!(
                 text,
-                "{id},{},predicted,{},{},{},{},{},{},{},{},{},{},{},{},{},{:.4},{:.4},{:.4},{:.4},{},{},",
+                "{id},{},predicted,{},{},{},{},{},{},{},{},{},{},{},{},{},{:.4},{:.4},{:.4},{:.4},{},{},{},",
                 own.measured.line,
                 if is_colocated(own) { "agg" } else { "disagg" },
                 c.engine.name(),
@@ -170,6 +209,7 @@ fn per_row(found: &Outcome) -> Vec<u8> {
                 own.measured.tpot * 1e3,
                 own.prediction.tpot * 1e3,
                 c.group,
+                own.prediction.version,
                 shares(own),
             );
         }
@@ -177,7 +217,7 @@ fn per_row(found: &Outcome) -> Vec<u8> {
     for own in &found.refused {
         let _ = writeln!(
             text,
-            "{},{},refused,,,,,,,,,,,,,,,,,,,,\"{}\"",
+            "{},{},refused,,,,,,,,,,,,,,,,,,,,,\"{}\"",
             own.id,
             own.line,
             own.why.replace('"', "'")

@@ -50,7 +50,7 @@ pub(super) fn asked(operator: &Operator) -> Option<(Shape, &'static [&'static st
         } => {
             let (format, words) = moe_format(gemm, weights);
             let shape = Moe {
-                load: Load::uniform(tokens, top_k, experts, local),
+                load: Load::skewed(tokens, top_k, experts, local, SKEW),
                 hidden,
                 intermediate,
                 local,
@@ -107,6 +107,12 @@ pub(super) fn asked(operator: &Operator) -> Option<(Shape, &'static [&'static st
         _ => None,
     }
 }
+
+/// How unequally experts are liked: the `i`-th in proportion to `i^-0.7`. One law for every routed
+/// model, since none publishes its own. On measured deployments (1,069 co-located rows, nine models)
+/// it leaves the smallest error of 0, 0.3, 0.5, 0.7 and 1; kernels' benchmarks with a power law of 1.2
+/// lie between 0.7 and 1.
+const SKEW: f64 = 0.7;
 
 /// Bytes of an element of a cache, if a table has such a one.
 const fn cache_bytes(kv: Dtype) -> Option<f64> {

@@ -5,6 +5,7 @@ use super::asked::asked;
 use super::backends::tags;
 use super::exchange::{Collective, EngineAllReduce, Exchange};
 use super::hardware::Hardware;
+use super::quantising;
 use super::relatives::relatives;
 use super::route::route;
 use super::shape::{Family, Shape};
@@ -20,7 +21,7 @@ use crate::plan::{Engine, EngineKind, Kernels};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A GPU, an engine, its version, and their prices.
-type Made = (Gpu, EngineKind, String, Kernels, Arc<CalibratedOn>);
+type Made = (Gpu, EngineKind, String, Kernels, u64, Arc<CalibratedOn>);
 
 /// Prices by calibrations.
 #[derive(Debug)]
@@ -63,8 +64,10 @@ impl Fidelity for Calibrated {
 
     fn on(&self, gpu: &Gpu, engine: &Engine) -> Arc<dyn Prices> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = made.iter().find(|(own, kind, version, kernels, _)| {
-            (own, *kind, version, *kernels) == (gpu, engine.kind, &engine.version, engine.kernels)
+        let sustained = engine.sustained.to_bits();
+        let known = made.iter().find(|(own, kind, version, kernels, load, _)| {
+            (own, *kind, version, *kernels, *load)
+                == (gpu, engine.kind, &engine.version, engine.kernels, sustained)
         });
         if let Some((.., prices)) = known {
             return Arc::clone(prices) as Arc<dyn Prices>;
@@ -80,6 +83,7 @@ impl Fidelity for Calibrated {
             engine.kind,
             engine.version.clone(),
             engine.kernels,
+            sustained,
             Arc::clone(&prices),
         ));
         prices
@@ -106,6 +110,10 @@ struct Chosen {
     surface: Arc<Surface>,
     near: Match,
     band: Band,
+    /// Share of its launch that is the kernel's own, see [`quantising::own_launch`].
+    launch: f64,
+    /// Kernels of the same product an engine that times them all at its start may take instead.
+    rivals: Vec<(Arc<Surface>, f64)>,
 }
 
 /// Whatever kernel the engine uses most.
@@ -117,6 +125,9 @@ pub(super) const ONE_SIDED: &str = "NVLinkOneSided";
 /// One engine's kernels on one GPU.
 #[derive(Debug, Clone)]
 pub struct CalibratedOn {
+    engine: EngineKind,
+    /// How much longer a kernel takes that keeps the tensor cores wholly busy, as a share.
+    sustained: f64,
     hardware: Hardware,
     roofline: RooflineOn,
     chosen: Vec<(Family, Chosen)>,
@@ -136,6 +147,7 @@ pub struct Explained {
 impl CalibratedOn {
     fn of(calibrations: &Calibrations, catalog: &Catalog, gpu: &Gpu, engine: &Engine) -> Self {
         let mut chosen = Vec::new();
+        let (kind, sustained) = (engine.kind, engine.sustained);
         for (family, precision) in calibrations.kinds() {
             let own = engine;
             // A library of its own has versions of its own: the newest. Tables name it by the engine
@@ -172,12 +184,16 @@ impl CalibratedOn {
                             surface: Arc::clone(surface),
                             near,
                             band,
+                            launch: quantising::own_launch(calibrations, surface),
+                            rivals: quantising::rivals(calibrations, surface, kind),
                         },
                     ));
                 }
             }
         }
         Self {
+            engine: kind,
+            sustained,
             hardware: Hardware::of(gpu),
             roofline: RooflineOn::of(gpu),
             chosen,
@@ -207,7 +223,11 @@ impl CalibratedOn {
         precisions: &[&str],
         kernel: &str,
     ) -> Option<(&Chosen, Estimate)> {
-        let own = precisions.iter().find_map(|precision| {
+        // TensorRT-LLM and TensorRT-LLM's kernels in SGLang multiply prompts' attention in FP8 where the
+        // cache is (`attn_backend trtllm`, `trtllm_mha`).
+        let fp8 = precisions.contains(&"fp8 kv fp8") && self.engine != EngineKind::Vllm;
+        let wider = precisions.iter().rev().filter(move |_| fp8);
+        let own = wider.chain(precisions).find_map(|precision| {
             let fits = |(family, own): &&(Family, Chosen)| {
                 *family == shape.family()
                     && own.surface.id.precision == *precision
@@ -217,7 +237,22 @@ impl CalibratedOn {
         })?;
         let surface = &own.1.surface;
         let shape = shape.run_by(&surface.id.engine, &surface.id.kernel);
-        Some((&own.1, surface.estimate(hardware, &shape)))
+        let shape = quantising::as_served(shape, surface, self.engine);
+        let of = |surface: &Surface, launch| {
+            quantising::without(surface.estimate(hardware, &shape), &shape, launch)
+        };
+        let fastest = own.1.rivals.iter().fold(
+            of(surface, own.1.launch),
+            |best: Estimate, (rival, launch)| {
+                let other = of(rival, *launch);
+                if other.parts.seconds < best.parts.seconds {
+                    other
+                } else {
+                    best
+                }
+            },
+        );
+        Some((&own.1, fastest))
     }
 }
 
@@ -237,10 +272,16 @@ const TRANSFER: TransferEngine = TransferEngine {
 impl Prices for CalibratedOn {
     fn price(&self, operator: &Operator) -> OpCost {
         let kernels = || self.roofline.price(operator).kernels;
-        match self.estimate(operator) {
+        let mut price = match self.estimate(operator) {
             Some((own, estimate)) => cost(own, &estimate, kernels()),
             None => self.roofline.price(operator),
+        };
+        if self.sustained > 0.0 && price.seconds > 0.0 {
+            // Share of the tensor cores' peak the kernel reaches.
+            let busy = (self.roofline.at_peak(operator) / price.seconds).clamp(0.0, 1.0);
+            price.seconds *= 1.0 + self.sustained * busy;
         }
+        price
     }
 
     fn collective(&self, asked: &Joint) -> Option<OpCost> {

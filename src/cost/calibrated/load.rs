@@ -80,41 +80,93 @@ impl Load {
             choices,
             ..Self::default()
         };
-        let chance = (choices / experts).clamp(0.0, 1.0);
+        own.expect((choices / experts).clamp(0.0, 1.0), local);
+        own
+    }
+
+    /// Choices independent, experts unequally liked: the `i`-th most liked in proportion to
+    /// `i^-skew`, as far as a token can choose it (once). Of the experts' ranks the busiest counts:
+    /// liked ones fall where they fall, so that its share is above the mean by what the largest of
+    /// that many sums of independent parts is.
+    #[must_use]
+    pub fn skewed(tokens: f64, choices: f64, experts: f64, local: f64, skew: f64) -> Self {
+        if skew <= 0.0 || choices >= experts {
+            return Self::uniform(tokens, choices, experts, local);
+        }
+        let liked: [f64; CLASSES] = std::array::from_fn(|class| {
+            // The middle of an equal slice of the ranking, by its logarithm near the head.
+            let at = |edge: usize| {
+                let share = edge_of(edge) / edge_of(CLASSES);
+                share * experts
+            };
+            let (from, to) = (at(class), at(class + 1));
+            slice_mean(from, to, skew)
+        });
+        let sizes: [f64; CLASSES] =
+            std::array::from_fn(|class| (edge_of(class + 1) - edge_of(class)) / edge_of(CLASSES));
+        // No expert is chosen twice by a token: what the most liked can't have, others get.
+        let mut chances = [0.0; CLASSES];
+        let mut scale = 1.0;
+        for _ in 0..8 {
+            let sum: f64 = (0..CLASSES)
+                .map(|class| (liked[class] * scale).min(1.0) * sizes[class] * experts)
+                .sum();
+            scale *= choices / sum.max(1e-12);
+        }
+        for (chance, own) in chances.iter_mut().zip(liked) {
+            *chance = (own * scale).min(1.0);
+        }
+        let mean = choices / experts;
+        let spread: f64 = (0..CLASSES)
+            .map(|class| sizes[class] * (chances[class] - mean) * (chances[class] - mean))
+            .sum();
+        let ranks = (experts / local.max(1.0)).max(1.0);
+        let apart = libm::sqrt(spread * (1.0 - 1.0 / ranks) / local.max(1.0)) / mean;
+        let busiest = 1.0 + apart * libm::sqrt(2.0 * libm::log(ranks));
+        let mut own = Self {
+            tokens,
+            choices,
+            ..Self::default()
+        };
+        for (chance, size) in chances.iter().zip(sizes) {
+            own.expect((chance * busiest).min(1.0), local * size);
+        }
+        own
+    }
+
+    /// Adds `experts` experts that each token chooses with this chance.
+    fn expect(&mut self, chance: f64, experts: f64) {
+        let tokens = self.tokens;
+        if chance >= 1.0 {
+            self.add(tokens, experts);
+            return;
+        }
         let mean = tokens * chance;
         let spread = libm::sqrt(mean * (1.0 - chance));
+        let before = self.busiest;
         if mean > 40.0 {
             // Middles of equally likely slices of the normal law.
             for z in NORMAL {
-                own.add((mean + z * spread).max(0.0), local / NORMAL_COUNT);
+                self.add((mean + z * spread).max(0.0), experts / NORMAL_COUNT);
             }
-            own.busiest = (mean + spread * libm::sqrt(2.0 * libm::log(local.max(1.0)))).min(tokens);
-            return own;
+            let most = mean + spread * libm::sqrt(2.0 * libm::log(experts.max(1.0)));
+            self.busiest = before.max(most.min(tokens));
+            return;
         }
         // The binomial law, term by term.
         let mut term = libm::pow(1.0 - chance, tokens);
         let (mut count, mut left) = (0.0, 1.0);
-        let mut busiest = 0.0;
+        let mut busiest: f64 = 0.0;
         while count <= tokens && left > 1e-9 && count < 400.0 {
-            own.add(count, local * term);
-            if left * local >= 0.5 {
+            self.add(count, experts * term);
+            if left * experts >= 0.5 {
                 busiest = count;
             }
             left -= term;
             term *= (tokens - count) / (count + 1.0) * chance / (1.0 - chance).max(1e-12);
             count += 1.0;
         }
-        if chance >= 1.0 {
-            own = Self {
-                tokens,
-                choices,
-                ..Self::default()
-            };
-            own.add(tokens, local);
-            busiest = tokens;
-        }
-        own.busiest = busiest;
-        own
+        self.busiest = before.max(busiest);
     }
 
     /// The mean of some draws of the same choices.
@@ -138,6 +190,26 @@ impl Load {
         }
         own
     }
+}
+
+/// Classes of experts by how liked they are.
+const CLASSES: usize = 8;
+
+/// Where a class begins in the ranking, in parts: narrow at its head.
+fn edge_of(class: usize) -> f64 {
+    f64::from(u32::try_from(class * class).unwrap_or(u32::MAX))
+}
+
+/// The mean of `i^-skew` over ranks from `from` to `to`, counted from 0, in the middle of each.
+fn slice_mean(from: f64, to: f64, skew: f64) -> f64 {
+    let (from, to) = (from + 0.5, to + 0.5);
+    let power = 1.0 - skew;
+    let sum = if power.abs() < 1e-9 {
+        libm::log(to / from)
+    } else {
+        (libm::pow(to, power) - libm::pow(from, power)) / power
+    };
+    sum / (to - from)
 }
 
 /// Twelve quantiles of the normal law, at (i + ½) / 12.

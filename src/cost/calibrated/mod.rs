@@ -28,6 +28,7 @@ mod moe;
 mod packing;
 mod prefill;
 mod product;
+mod quantising;
 mod relatives;
 mod residuals;
 mod route;

@@ -42,6 +42,8 @@ pub struct StepPrice {
     pub launches: u32,
     /// Time of each of them.
     pub launch: Picos,
+    /// How long the device stands at each of them.
+    pub gap: Picos,
     /// How the model's kernels are issued.
     pub issued: Issued,
 }
@@ -57,12 +59,14 @@ impl StepPrice {
     #[must_use]
     pub fn took(&self, overlap: bool) -> Picos {
         let issue = self.issue();
+        let gaps = self.gap.saturating_mul(u64::from(self.launches));
+        let device = self.total.saturating_add(gaps);
         if overlap {
-            self.total.max(self.host.saturating_add(issue))
+            device.max(self.host.saturating_add(issue))
         } else {
             // The first kernel waits for its own launch.
             let first = issue.min(self.launch);
-            let device = self.total.saturating_add(first);
+            let device = device.saturating_add(first);
             self.host.saturating_add(device.max(issue))
         }
     }

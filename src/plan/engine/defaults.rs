@@ -2,8 +2,9 @@
 //!
 //! [`Engine::vllm`], [`Engine::sglang`] and [`Engine::tensorrt_llm`] are the budgets and the memory,
 //! with a bare loop: what a document before version 3 means. [`Engine::defaults`] adds the loop.
-//! Host times are off until they are calibrated.
+//! What the server costs beside is in `overheads`.
 
+use super::overheads;
 use super::{
     Caching, Draft, Engine, EngineKind, ExpertExchange, FirstToken, GraphMode, Graphs, Host,
     Kernels, Scheduler, Scheduling,
@@ -215,7 +216,7 @@ impl Engine {
                 .min(bare.max_num_batched_tokens),
             EngineKind::Sglang | EngineKind::TensorRtLlm => bare.max_num_seqs,
         };
-        Self {
+        let mut engine = Self {
             scheduling: Scheduling {
                 scheduler: own.scheduler,
                 max_prefill_tokens: own.max_prefill_tokens,
@@ -235,7 +236,9 @@ impl Engine {
             },
             expert_exchange: own.exchange,
             ..bare
-        }
+        };
+        overheads::put(&mut engine);
+        engine
     }
 
     /// Why this engine does not overlap host and device as it is set; none: it can.
@@ -276,6 +279,7 @@ impl Engine {
             host: Host::default(),
             graphs: Graphs::default(),
             kernels: Kernels::default(),
+            sustained: 0.0,
             caching: Caching::default(),
             expert_exchange: ExpertExchange::AllGather,
             speculation: None,

@@ -8,6 +8,7 @@ mod capture;
 mod defaults;
 mod exchange;
 mod kernels;
+mod overheads;
 mod runtime;
 mod values;
 mod words;
@@ -18,6 +19,7 @@ pub use words::{Part, Setting};
 pub use capture::{Captured, Padded};
 pub use exchange::{Carrier, ExpertExchange, Joined, low_latency_tokens};
 pub use kernels::{AttentionBackend, Kernels, MoeBackend};
+pub use overheads::Overheads;
 pub use runtime::{
     Caching, Draft, GraphMode, Graphs, Host, QueueOrder, Scheduler, Scheduling, Speculation, Tier,
     TierKind,
@@ -35,6 +37,14 @@ pub enum EngineKind {
     Sglang,
     /// TensorRT-LLM, PyTorch backend.
     TensorRtLlm,
+}
+
+impl Engine {
+    /// Whether its version is that or a later one.
+    #[must_use]
+    pub fn is_since(&self, version: &str) -> bool {
+        defaults::Version::read(&self.version) >= defaults::Version::read(version)
+    }
 }
 
 impl EngineKind {
@@ -114,6 +124,10 @@ pub struct Engine {
     /// Which kernels run.
     #[serde(default)]
     pub kernels: Kernels,
+    /// How much longer than in a short benchmark a kernel takes that keeps the tensor cores wholly
+    /// busy, as a share: under sustained load power holds clocks down.
+    #[serde(default)]
+    pub sustained: f64,
     /// What of the KV cache is kept for reuse.
     #[serde(default)]
     pub caching: Caching,

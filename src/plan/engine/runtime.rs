@@ -120,6 +120,10 @@ pub struct Scheduling {
     /// of the token budget.
     #[serde(default)]
     pub batch_wait_ratio: f64,
+    /// SGLang's `scheduler_recv_interval`: decode steps between looks at what has come in; 0 and 1:
+    /// it looks before every step.
+    #[serde(default)]
+    pub recv_interval: u32,
 }
 
 impl Default for Scheduling {
@@ -135,6 +139,7 @@ impl Default for Scheduling {
             conservativeness: 1.0,
             batch_wait_iters: 0,
             batch_wait_ratio: 0.0,
+            recv_interval: 0,
         }
     }
 }
@@ -160,6 +165,10 @@ pub struct Host {
     /// first token back.
     #[serde(default)]
     pub network: Seconds,
+    /// How long the device stands between two kernels or graphs that are issued apart, however early
+    /// they were issued.
+    #[serde(default)]
+    pub gap: Seconds,
 }
 
 /// Which batches run as CUDA graphs.

@@ -93,6 +93,7 @@ impl Engine {
             Setting::Conservativeness => own.conservativeness.to_string(),
             Setting::BatchWait => own.batch_wait_iters.to_string(),
             Setting::BatchWaitRatio => own.batch_wait_ratio.to_string(),
+            Setting::ReceiveInterval => own.recv_interval.to_string(),
             Setting::PrefixCaching => flag(self.caching.prefix),
             Setting::Tiers => tiers_text(&self.caching.tiers),
             Setting::GraphMode => self.graphs.mode.name().to_owned(),
@@ -111,6 +112,8 @@ impl Engine {
             Setting::OutputTime => self.host.output.to_string(),
             Setting::LaunchTime => self.host.launch.to_string(),
             Setting::NetworkTime => self.host.network.to_string(),
+            Setting::LaunchGap => self.host.gap.to_string(),
+            Setting::Sustained => self.sustained.to_string(),
             Setting::MoeBackend => self.kernels.moe.name().to_owned(),
             Setting::AttentionBackend => self.kernels.attention.name().to_owned(),
         }
@@ -189,6 +192,7 @@ impl Engine {
             Setting::Conservativeness => own.conservativeness = real(text)?,
             Setting::BatchWait => own.batch_wait_iters = count(text)?,
             Setting::BatchWaitRatio => own.batch_wait_ratio = real(text)?,
+            Setting::ReceiveInterval => own.recv_interval = count(text)?,
             Setting::PrefixCaching => self.caching.prefix = flag()?,
             Setting::Tiers => self.caching.tiers = tiers(text)?,
             Setting::GraphMode => {
@@ -217,6 +221,8 @@ impl Engine {
             Setting::OutputTime => self.host.output = time(text)?,
             Setting::LaunchTime => self.host.launch = time(text)?,
             Setting::NetworkTime => self.host.network = time(text)?,
+            Setting::LaunchGap => self.host.gap = time(text)?,
+            Setting::Sustained => self.sustained = real(text)?,
             Setting::MoeBackend => {
                 self.kernels.moe = one_of(text, &MoeBackend::ALL, |own| own.name())?;
             }

@@ -86,6 +86,8 @@ pub enum Setting {
     BatchWait,
     /// Share of the token budget at which they wait no longer.
     BatchWaitRatio,
+    /// Decode steps between looks at what has come in.
+    ReceiveInterval,
     /// Whether prompts that begin alike share what is cached.
     PrefixCaching,
     /// KV tiers below HBM.
@@ -116,6 +118,10 @@ pub enum Setting {
     LaunchTime,
     /// Time of a request outside the server.
     NetworkTime,
+    /// Time the device stands between launches.
+    LaunchGap,
+    /// How much slower than in a short benchmark kernels are that keep the tensor cores busy.
+    Sustained,
     /// Kernels of experts.
     MoeBackend,
     /// Kernels of attention.
@@ -148,7 +154,7 @@ const fn word(setting: Setting, part: Part, names: [&'static str; 3], help: &'st
 /// `capacity_scheduler_policy` to `scheduler_config`; its choice of an exchange is an environment
 /// variable (`TRTLLM_FORCE_ALLTOALL_METHOD` before 1.2).
 #[rustfmt::skip]
-const WORDS: [Word; 35] = [
+const WORDS: [Word; 38] = [
     word(Setting::TokenBudget, Part::Engine,
         ["max_num_batched_tokens", "chunked_prefill_size", "max_num_tokens"],
         "Token budget of a step"),
@@ -203,6 +209,9 @@ const WORDS: [Word; 35] = [
     word(Setting::BatchWaitRatio, Part::Scheduler,
         ["prompts wait up to", "prompts wait up to", "batch_wait_max_tokens_ratio"],
         "Share of the token budget at which prompts wait no longer (TensorRT-LLM's loop)"),
+    word(Setting::ReceiveInterval, Part::Scheduler,
+        ["looks every", "scheduler_recv_interval", "looks every"],
+        "Decode steps between looks at what has come in (SGLang's loop); 0: before every step"),
     word(Setting::PrefixCaching, Part::Cache,
         ["enable_prefix_caching", "!disable_radix_cache", "enable_block_reuse"],
         "Whether prompts that begin alike share what is cached"),
@@ -254,6 +263,12 @@ const WORDS: [Word; 35] = [
     word(Setting::NetworkTime, Part::Host,
         ["network", "network", "network"],
         "What a request takes beside all that and no other waits for: network, HTTP, the way of its first token back"),
+    word(Setting::LaunchGap, Part::Host,
+        ["launch gap", "launch gap", "launch gap"],
+        "How long the device stands between two kernels or graphs that are issued apart"),
+    word(Setting::Sustained, Part::Kernels,
+        ["sustained load", "sustained load", "sustained load"],
+        "How much longer than in a short benchmark a kernel takes that keeps the tensor cores wholly busy: clocks fall under power"),
 ];
 
 impl Setting {

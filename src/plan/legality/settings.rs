@@ -32,7 +32,7 @@ const MAX_HOST_S: f64 = 10.0;
 
 /// Beyond these a number is a typing error, or would stall a run: with a watermark of all blocks
 /// nothing is ever admitted.
-const BOUNDS: [Bound; 18] = [
+const BOUNDS: [Bound; 21] = [
     bound(Setting::BlockSize, |e| e.block_size.into(), 1.0, 4096.0),
     bound(
         Setting::MaxSequences,
@@ -124,6 +124,14 @@ const BOUNDS: [Bound; 18] = [
         |e| e.host.network.get(),
         0.0,
         MAX_HOST_S,
+    ),
+    bound(Setting::LaunchGap, |e| e.host.gap.get(), 0.0, MAX_HOST_S),
+    bound(Setting::Sustained, |e| e.sustained, 0.0, 10.0),
+    bound(
+        Setting::ReceiveInterval,
+        |e| e.scheduling.recv_interval.into(),
+        0.0,
+        1e6,
     ),
     // Above 0: no memory is no engine.
     bound(

@@ -48,6 +48,8 @@ frozen_struct!(#[derive(PartialEq)] Scheduling as plan::Scheduling {
     batch_wait_iters: u32,
     #[serde(default, deserialize_with = "bounds::finite")]
     batch_wait_ratio: f64,
+    #[serde(default)]
+    recv_interval: u32,
 });
 
 frozen_struct!(#[derive(PartialEq)] Host as plan::Host {
@@ -58,6 +60,8 @@ frozen_struct!(#[derive(PartialEq)] Host as plan::Host {
     launch: Seconds,
     #[serde(default)]
     network: Seconds,
+    #[serde(default)]
+    gap: Seconds,
 });
 
 frozen_enum!(#[derive(PartialEq)] MoeBackend as plan::MoeBackend {

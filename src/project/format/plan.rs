@@ -96,6 +96,8 @@ frozen_struct!(Engine as plan::Engine {
     graphs: Graphs,
     #[serde(default = "lacking", skip_serializing_if = "is_lacking")]
     kernels: Kernels,
+    #[serde(default, deserialize_with = "bounds::finite")]
+    sustained: f64,
     #[serde(default = "lacking", skip_serializing_if = "is_lacking")]
     caching: Caching,
     #[serde(default = "lacking", skip_serializing_if = "is_lacking")]

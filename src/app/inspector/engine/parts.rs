@@ -249,4 +249,7 @@ fn host_ui(ui: &mut Ui, line: &Line<'_>, actions: &mut Actions) {
     line.time(ui, actions, Setting::NetworkTime, own.network, |e, time| {
         e.host.network = time;
     });
+    line.time(ui, actions, Setting::LaunchGap, own.gap, |e, time| {
+        e.host.gap = time;
+    });
 }
