@@ -12,7 +12,7 @@ mod recurrent;
 pub(super) use attention::{AttentionShape, PrefillShape};
 pub(super) use ffn::{Sent, experts, sent};
 
-use super::operator::{Class, Operator};
+use super::operator::{Class, Operator, RowKind};
 use crate::catalog::Dtype;
 use crate::model::{
     Attention, Ffn, LayerRun, Model, Precision, Recurrent, WeightFormat, layer_on_rank,
@@ -60,8 +60,18 @@ impl Gemm {
 
 /// So many BF16 values per token, read or written.
 fn stream(tokens: f64, values: f64) -> (Class, Operator) {
-    let bytes = tokens * values * 2.0;
-    (Class::Elementwise, Operator::Elementwise { bytes })
+    rows(Class::Elementwise, RowKind::Other, tokens, values, 2.0)
+}
+
+/// A row-wise kernel: `bytes` for each of a row's values.
+const fn rows(class: Class, kind: RowKind, rows: f64, width: f64, bytes: f64) -> (Class, Operator) {
+    let operator = Operator::Rows {
+        kind,
+        rows,
+        width,
+        bytes,
+    };
+    (class, operator)
 }
 
 /// The layer as one rank has it.
@@ -84,10 +94,8 @@ pub(super) fn by_tokens(
     // (after them, Gemma's) read and write one.
     let parts = u64::from(layer.attention != Attention::None) + u64::from(layer.ffn != Ffn::None);
     for index in 0..layer.norms.max(parts) {
-        kernels.push(stream(
-            tokens,
-            if index < parts { 4.0 * h } else { 2.0 * h },
-        ));
+        let bytes = if index < parts { 8.0 } else { 4.0 };
+        kernels.push(rows(Class::Elementwise, RowKind::Norm, tokens, h, bytes));
     }
     let gemm = Gemm::of(model, precision, layer.kept.attention);
     projections::of(&layer.attention, h, gemm, tokens, &mut kernels);
@@ -132,12 +140,8 @@ pub(super) fn inner_reduction(layer: &LayerRun) -> f64 {
 
 /// Embedding look-up of `tokens` (first stage).
 pub(super) fn embedding(model: &Model, tokens: f64) -> Kernels {
-    vec![(
-        Class::Head,
-        Operator::Elementwise {
-            bytes: tokens * real(model.hidden) * 4.0,
-        },
-    )]
+    let h = real(model.hidden);
+    vec![rows(Class::Head, RowKind::Embedding, tokens, h, 4.0)]
 }
 
 /// What brings the target's hidden states and the embedding together before an MTP layer or an EAGLE
@@ -146,8 +150,8 @@ pub(super) fn embedding(model: &Model, tokens: f64) -> Kernels {
 pub(super) fn fusion(model: &Model, tokens: f64) -> Kernels {
     let h = real(model.hidden);
     vec![
-        stream(tokens, 2.0 * h),
-        stream(tokens, 2.0 * h),
+        rows(Class::Elementwise, RowKind::Norm, tokens, h, 4.0),
+        rows(Class::Elementwise, RowKind::Norm, tokens, h, 4.0),
         (Class::Linear, Gemm::WIDE.linear(tokens, 2.0 * h, h)),
     ]
 }
@@ -161,23 +165,13 @@ pub(super) fn head(model: &Model, layout: Layout, precision: Precision, sequence
         _ => Gemm::WIDE,
     };
     vec![
-        (
-            Class::Head,
-            Operator::Elementwise {
-                bytes: sequences * h * 4.0,
-            },
-        ),
+        rows(Class::Head, RowKind::Norm, sequences, h, 4.0),
         (
             Class::Head,
             gemm.linear(sequences, h, vocab / f64::from(layout.tp)),
         ),
         // Logits to FP32, softmax and a draw: about four passes over FP32 logits.
-        (
-            Class::Head,
-            Operator::Elementwise {
-                bytes: sequences * vocab * 16.0,
-            },
-        ),
+        rows(Class::Head, RowKind::Sampling, sequences, vocab, 16.0),
     ]
 }
 

@@ -82,7 +82,7 @@ pub enum Operator {
         /// Columns.
         n: f64,
     },
-    /// Two grouped products of routed experts (gate-up, then down), activation between.
+    /// Two grouped products of routed experts (gate-up, then down), activation between, sum after.
     Experts {
         /// Tokens of all lanes.
         tokens: f64,
@@ -200,11 +200,65 @@ pub enum Operator {
         /// Its heads, if it is a gated delta net's.
         delta: Option<DeltaHeads>,
     },
-    /// Anything bound by the memory it touches.
-    Elementwise {
-        /// Bytes read and written.
+    /// The short convolution before a gated delta net.
+    Convolution {
+        /// Tokens.
+        tokens: f64,
+        /// The net's heads.
+        heads: DeltaHeads,
+    },
+    /// What is done to each row on its own.
+    Rows {
+        /// What.
+        kind: RowKind,
+        /// Rows.
+        rows: f64,
+        /// Values of a row.
+        width: f64,
+        /// Bytes read and written for each.
         bytes: f64,
     },
+}
+
+/// What a row-wise kernel does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RowKind {
+    /// RMS norm, the residual added first: one kernel in every engine.
+    Norm,
+    /// Norms of queries and keys, head by head.
+    NormOfHeads,
+    /// Rotary embedding of queries and keys.
+    Rope,
+    /// The MLP's activation, times its gate.
+    Activation,
+    /// The embedding's look-up.
+    Embedding,
+    /// Logits to FP32, softmax and a draw.
+    Sampling,
+    /// Anything else: cache writes, gates, sums.
+    Other,
+}
+
+impl RowKind {
+    /// All.
+    pub const ALL: [Self; 7] = [
+        Self::Norm,
+        Self::NormOfHeads,
+        Self::Rope,
+        Self::Activation,
+        Self::Embedding,
+        Self::Sampling,
+        Self::Other,
+    ];
+
+    /// Kernels that run one after another for it: logits to FP32, softmax, a draw, its result's copy.
+    #[must_use]
+    pub const fn kernels(self) -> u32 {
+        match self {
+            Self::Sampling => 4,
+            _ => 1,
+        }
+    }
 }
 
 impl Operator {
@@ -216,11 +270,12 @@ impl Operator {
             | Self::HeadProduct { .. }
             | Self::Prefill { .. }
             | Self::Step { .. }
-            | Self::Elementwise { .. } => 1,
+            | Self::Convolution { .. } => 1,
+            Self::Rows { kind, .. } => kind.kernels(),
             // The split-KV kernel and its combine; scores and the choice.
             Self::Decode { .. } | Self::Scores { .. } => 2,
-            // Two grouped GEMMs, an activation, and sorting tokens by expert.
-            Self::Experts { .. } => 4,
+            // Two grouped GEMMs, an activation, sorting tokens by expert, and the weighted sum.
+            Self::Experts { .. } => 5,
             // flash-linear-attention's and SSD's forward: sums, scores, states, outputs.
             Self::Scan { .. } => 5,
         }
@@ -253,6 +308,7 @@ impl Operator {
                 2.0 * heads * (k * n + tokens * (k + n)),
             ),
             Self::Experts {
+                tokens,
                 copies,
                 visited,
                 hidden,
@@ -263,7 +319,9 @@ impl Operator {
             } => (
                 2.0 * matrices * copies * hidden * intermediate,
                 visited * matrices * hidden * intermediate * weights.bytes_each()
-                    + copies * (4.0 * hidden + 2.0 * matrices * intermediate),
+                    + copies * (4.0 * hidden + 2.0 * matrices * intermediate)
+                    // The weighted sum of the copies' outputs.
+                    + (copies + tokens) * 2.0 * hidden,
             ),
             Self::Prefill {
                 tokens,
@@ -313,7 +371,14 @@ impl Operator {
                 state_bytes,
                 ..
             } => (tokens * flops, tokens * bytes + 2.0 * state_bytes),
-            Self::Elementwise { bytes } => (0.0, bytes),
+            // Four taps; read and written.
+            Self::Convolution { tokens, heads } => {
+                let values = tokens * heads.channels();
+                (8.0 * values, 4.0 * values)
+            }
+            Self::Rows {
+                rows, width, bytes, ..
+            } => (0.0, rows * width * bytes),
         }
     }
 }

@@ -109,7 +109,7 @@ const fn class(operator: &Operator) -> (Efficiency, Dtype) {
         } => (DECODE, Dtype::Fp8),
         Operator::Scores { .. } => (DECODE, Dtype::Bf16),
         Operator::Scan { .. } => (SCAN, Dtype::Bf16),
-        Operator::Elementwise { .. } => (STREAM, Dtype::Bf16),
+        Operator::Rows { .. } | Operator::Convolution { .. } => (STREAM, Dtype::Bf16),
     }
 }
 

@@ -28,6 +28,7 @@ fn plan_of(design: &Design) -> Arc<Plan> {
         &Models::embedded().unwrap(),
         Demand {
             longest_context: 4096,
+            longest_prompt: 4096,
         },
     );
     compiled
@@ -436,7 +437,12 @@ fn operators() -> impl Strategy<Value = Operator> {
             gemm: Dtype::Bf16,
             weights: WeightFormat::plain(Dtype::Bf16)
         }),
-        (0.0f64..1e10).prop_map(|bytes| Operator::Elementwise { bytes }),
+        (0.0f64..1e6, 1.0f64..1e5).prop_map(|(rows, width)| Operator::Rows {
+            kind: RowKind::Norm,
+            rows,
+            width,
+            bytes: 4.0
+        }),
     ]
 }
 

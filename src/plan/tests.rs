@@ -15,6 +15,7 @@ fn worked(index: usize) -> Design {
 fn check(design: &Design) -> Compiled {
     let demand = Demand {
         longest_context: 2304,
+        longest_prompt: 2048,
     };
     compile(
         design,

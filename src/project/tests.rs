@@ -401,6 +401,7 @@ fn every_example_opens_and_runs() {
             let longest_prompt = project.workload.input.longest();
             let demand = Demand {
                 longest_context: longest_prompt + project.workload.output.longest(),
+                longest_prompt,
             };
             let compiled = compile(design, &catalog, &models, demand);
             let worse: Vec<_> = compiled

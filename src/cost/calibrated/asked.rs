@@ -3,7 +3,7 @@
 //! most fitting first.
 
 use super::decode::{Decode, MlaDecode, Packing};
-use super::delta::{DeltaChunks, DeltaStep};
+use super::delta::{DeltaChunks, DeltaConvolution, DeltaStep};
 use super::gemm::{Call, Gemm, GemmFormat};
 use super::head_product::HeadProduct;
 use super::load::Load;
@@ -91,6 +91,15 @@ pub(super) fn asked(operator: &Operator) -> Option<(Shape, &'static [&'static st
                 channels: 0.0,
             };
             Some((Shape::GdnStep(shape), &["bfloat16"]))
+        }
+        Operator::Convolution { tokens, heads } => {
+            let shape = DeltaConvolution {
+                heads,
+                sequences: 1.0,
+                tokens,
+                channels: heads.channels(),
+            };
+            Some((Shape::GdnConvolution(shape), &["bfloat16"]))
         }
         Operator::Scan {
             tokens,

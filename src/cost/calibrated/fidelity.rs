@@ -8,12 +8,14 @@ use super::hardware::Hardware;
 use super::quantising;
 use super::relatives::relatives;
 use super::route::route;
+use super::rows;
 use super::shape::{Family, Shape};
 use super::store::{Calibrations, Match, Wanted};
 use super::surface::{Estimate, Surface};
 use crate::catalog::{Catalog, Gpu};
 use crate::cost::operator::{
-    Band, Fidelity, Joint, MEASURED_UP_TO, OpCost, Operator, Origin, Prices, TransferEngine,
+    Band, Fidelity, Joint, MEASURED_UP_TO, OpCost, Operator, Origin, Prices, RowKind,
+    TransferEngine,
 };
 use crate::cost::roofline::RooflineOn;
 use crate::cost::routed::Routed;
@@ -116,6 +118,18 @@ struct Chosen {
     rivals: Vec<(Arc<Surface>, f64)>,
 }
 
+impl Chosen {
+    fn of((surface, near, band): rows::Found<'_>, launch: f64) -> Self {
+        Self {
+            surface: Arc::clone(surface),
+            near,
+            band,
+            launch,
+            rivals: Vec::new(),
+        }
+    }
+}
+
 /// Whatever kernel the engine uses most.
 pub(super) const ANY_KERNEL: &str = "";
 /// TensorRT-LLM's two exchanges over NVLink, by their names in tables.
@@ -131,6 +145,8 @@ pub struct CalibratedOn {
     hardware: Hardware,
     roofline: RooflineOn,
     chosen: Vec<(Family, Chosen)>,
+    /// Of row-wise kernels, by what they do.
+    rows: Vec<(RowKind, Chosen)>,
 }
 
 /// How an operator was priced: what results and the window show of it.
@@ -178,25 +194,27 @@ impl CalibratedOn {
                     .filter(|(surface, _)| *kernel == ANY_KERNEL || surface.id.kernel == *kernel);
                 if let Some((surface, near)) = found {
                     let band = calibrations.band(surface, near);
-                    chosen.push((
-                        family,
-                        Chosen {
-                            surface: Arc::clone(surface),
-                            near,
-                            band,
-                            launch: quantising::own_launch(calibrations, surface),
-                            rivals: quantising::rivals(calibrations, surface, kind),
-                        },
-                    ));
+                    let mut own = Chosen::of(
+                        (surface, near, band),
+                        quantising::own_launch(calibrations, surface),
+                    );
+                    own.rivals = quantising::rivals(calibrations, surface, kind);
+                    chosen.push((family, own));
                 }
             }
         }
+        let kin = relatives(gpu, Family::ScaleMatrix, catalog);
+        let row = |kind: RowKind| {
+            let found = rows::surface(calibrations, &gpu.id, &kin, engine.kind, kind)?;
+            Some((kind, Chosen::of(found, 1.0)))
+        };
         Self {
             engine: kind,
             sustained,
             hardware: Hardware::of(gpu),
             roofline: RooflineOn::of(gpu),
             chosen,
+            rows: RowKind::ALL.into_iter().filter_map(row).collect(),
         }
     }
 
@@ -212,6 +230,11 @@ impl CalibratedOn {
     }
 
     fn estimate(&self, operator: &Operator) -> Option<(&Chosen, Estimate)> {
+        if let Operator::Rows { kind, .. } = operator {
+            let (_, own) = self.rows.iter().find(|(known, _)| known == kind)?;
+            let shape = rows::shape(operator, &own.surface)?;
+            return Some((own, own.surface.estimate(&self.hardware, &shape)));
+        }
         let (shape, precisions) = asked(operator)?;
         self.estimate_shape(&self.hardware, shape, precisions, ANY_KERNEL)
     }

@@ -32,6 +32,7 @@ mod quantising;
 mod relatives;
 mod residuals;
 mod route;
+mod rows;
 mod rowwise;
 mod shape;
 mod store;

@@ -1,8 +1,8 @@
 //! Kernels of the feed-forward part: a dense MLP, routed and shared experts.
 
-use super::{Gemm, Kernels, on_rank, stream};
+use super::{Gemm, Kernels, on_rank, rows};
 use crate::catalog::Dtype;
-use crate::cost::operator::{Class, Operator};
+use crate::cost::operator::{Class, Operator, RowKind};
 use crate::model::{Ffn, Model, Precision};
 use crate::plan::Layout;
 use crate::units::real;
@@ -19,7 +19,14 @@ pub(super) fn dense(ffn: &Ffn, h: f64, gemm: Gemm, tokens: f64, kernels: &mut Ke
             // Gate and up are one GEMM; the activation reads both and writes one.
             let wide = if *gated { 2.0 } else { 1.0 };
             kernels.push((Class::Linear, gemm.linear(tokens, h, wide * i)));
-            kernels.push(stream(tokens, (wide + 1.0) * i));
+            let bytes = 2.0 * (wide + 1.0);
+            kernels.push(rows(
+                Class::Elementwise,
+                RowKind::Activation,
+                tokens,
+                i,
+                bytes,
+            ));
             kernels.push((Class::Linear, gemm.linear(tokens, i, h)));
         }
         Ffn::Matrix => kernels.push((Class::Linear, gemm.linear(tokens, h, h))),
@@ -86,11 +93,11 @@ pub(in crate::cost) fn experts(
     let ep = f64::from(layout.ep);
     let width = real(moe.latent.unwrap_or(model.hidden));
     let visited = real(moe.experts) / ep * (1.0 - libm::pow(1.0 - chance, all));
-    let bytes = |bytes: f64| (Class::Experts, Operator::Elementwise { bytes });
+    let stream = |tokens, values| rows(Class::Experts, RowKind::Other, tokens, values, 2.0);
     let mut kernels = vec![
         (Class::Experts, Gemm::WIDE.linear(lane, h, choices)),
         // Softmax and top-k.
-        bytes(lane * choices * 4.0),
+        stream(lane, 2.0 * choices),
         (
             Class::Experts,
             Operator::Experts {
@@ -107,8 +114,6 @@ pub(in crate::cost) fn experts(
                 weights: routed.weights,
             },
         ),
-        // Weighted sum of the visited experts' outputs.
-        bytes(all * (k / ep + 1.0) * width * 2.0),
     ];
     if let Some(latent) = moe.latent {
         for (k, n) in [(h, real(latent)), (real(latent), h)] {
@@ -123,7 +128,7 @@ pub(in crate::cost) fn experts(
         }
         if moe.shared_gate {
             kernels.push((Class::Experts, Gemm::WIDE.linear(lane, h, 1.0)));
-            kernels.push(bytes(lane * 2.0 * h * 2.0));
+            kernels.push(stream(lane, 2.0 * h));
         }
     }
     kernels

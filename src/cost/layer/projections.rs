@@ -1,8 +1,9 @@
 //! Kernels of a layer's mixer that depend on its tokens alone: projections, norms, rotary,
 //! convolutions, cache writes, gates. Matrices that engines fuse are one GEMM.
 
-use super::{Gemm, Kernels, recurrent, stream};
-use crate::cost::operator::Class;
+use super::{Gemm, Kernels, recurrent, rows, stream};
+use crate::cost::calibrated::DeltaHeads;
+use crate::cost::operator::{Class, Operator, RowKind};
 use crate::model::{Attention, Compressed, Gate, Gqa, Indexer, Mla};
 use crate::units::real;
 
@@ -29,6 +30,20 @@ impl Mixer<'_> {
     /// One kernel that reads or writes so many values per token.
     pub(super) fn stream(&mut self, values: f64) {
         self.kernels.push(stream(self.tokens, values));
+    }
+
+    /// A delta net's convolution.
+    pub(super) fn convolve(&mut self, heads: DeltaHeads) {
+        let tokens = self.tokens;
+        let operator = Operator::Convolution { tokens, heads };
+        self.kernels.push((Class::Elementwise, operator));
+    }
+
+    /// One kernel over rows of each token, so many values wide, in and out.
+    fn rows(&mut self, kind: RowKind, each: f64, width: f64) {
+        let count = self.tokens * each;
+        self.kernels
+            .push(rows(Class::Elementwise, kind, count, width, 4.0));
     }
 }
 
@@ -78,13 +93,16 @@ fn gqa(gqa: &Gqa, mixer: &mut Mixer<'_>) {
         // MFA: the query's first matrix goes with keys and values, a norm, its second matrix.
         Some(rank) => {
             mixer.linear(h, real(rank) + kv * d + values + gated);
-            mixer.stream(2.0 * real(rank));
+            mixer.rows(RowKind::Norm, 1.0, real(rank));
             mixer.linear(real(rank), heads * d);
         }
         None => mixer.linear(h, heads * d + kv * d + values + gated),
     }
-    // Q/K norms and rotary fused, then the cache write.
-    mixer.stream(2.0 * (heads + kv) * d);
+    // Norms of queries and keys, rotary, then the cache write.
+    if gqa.qk_norm {
+        mixer.rows(RowKind::NormOfHeads, heads + kv, d);
+    }
+    mixer.rows(RowKind::Rope, 1.0, (heads + kv) * d);
     if kv > 0.0 {
         mixer.stream(2.0 * kv * (d + v));
     }
@@ -117,11 +135,11 @@ fn mla(mla: &Mla, mixer: &mut Mixer<'_>) {
         Some(rank) => {
             mixer.linear(h, real(rank) + latent);
             mixer.linear(real(rank), heads * qk);
-            mixer.stream(2.0 * (real(rank) + latent));
+            mixer.rows(RowKind::Norm, 1.0, real(rank) + latent);
         }
         None => {
             mixer.linear(h, heads * qk + latent);
-            mixer.stream(2.0 * latent);
+            mixer.rows(RowKind::Norm, 1.0, latent);
         }
     }
     mixer.stream(4.0 * latent);

@@ -75,15 +75,19 @@ impl Recurrence {
             scan_bytes: 2.0 * values + states,
             state_bytes,
             delta: match own {
-                Recurrent::DeltaNet(delta) if !delta.channel_decay => Some(DeltaHeads {
-                    keys: real(delta.key_heads),
-                    values: real(delta.value_heads),
-                    key_dim: real(delta.key_dim),
-                    value_dim: real(delta.value_dim),
-                }),
+                Recurrent::DeltaNet(delta) if !delta.channel_decay => Some(heads_of(delta)),
                 _ => None,
             },
         }
+    }
+}
+
+fn heads_of(delta: &DeltaNet) -> DeltaHeads {
+    DeltaHeads {
+        keys: real(delta.key_heads),
+        values: real(delta.value_heads),
+        key_dim: real(delta.key_dim),
+        value_dim: real(delta.value_dim),
     }
 }
 
@@ -179,7 +183,7 @@ fn delta_projections(delta: &DeltaNet, mixer: &mut Mixer<'_>) {
         mixer.linear(h, 2.0 * heads);
     }
     // Convolution; gated norm of the output.
-    mixer.stream(2.0 * (2.0 * key + value));
+    mixer.convolve(heads_of(delta));
     mixer.stream(3.0 * value);
     mixer.linear(value, h);
 }

@@ -11,12 +11,12 @@ use super::price::Issued;
 use crate::catalog::Dtype;
 use crate::cost::collective::CommGroup;
 use crate::cost::layer::{PrefillShape, by_tokens, embedding, experts, head, inner_reduction};
-use crate::cost::operator::{Class, Operator};
+use crate::cost::operator::{Class, Operator, RowKind};
 use crate::model::{Attention, Ffn, Model, Precision};
 use crate::plan::Layout;
 
-/// Kernels of sampling: logits to FP32, softmax, a draw, its result's copy.
-const SAMPLER: f64 = 4.0;
+/// Kernels of sampling.
+const SAMPLER: f64 = RowKind::Sampling.kernels() as f64;
 
 /// Launches of the parts of a stack of layers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -44,11 +44,10 @@ fn launches(operator: &Operator) -> f64 {
     f64::from(operator.kernels()) + if quantise { 1.0 } else { 0.0 }
 }
 
-/// Kernels that an engine launches apart and our operators count as one: query and key norms beside
-/// rotary.
+/// Kernels that an engine launches apart and our operators count as one: norms of queries and of keys.
 fn apart(attention: &Attention) -> f64 {
     match attention {
-        Attention::Gqa(own) | Attention::Parallel { attention: own, .. } if own.qk_norm => 2.0,
+        Attention::Gqa(own) | Attention::Parallel { attention: own, .. } if own.qk_norm => 1.0,
         // Norms of the query's and of the key's latent are one stream, rotary and the write another.
         Attention::Mla(own) => 1.0 + if own.q_rank.is_some() { 1.0 } else { 0.0 },
         _ => 0.0,
@@ -109,7 +108,7 @@ impl Launches {
         let (mut of_head, mut sampler) = (0.0, 0.0);
         if last {
             // The last of the head's operators is the sampling.
-            of_head = sum(&head(model, layout, precision, 1.0)) - 1.0 + tp;
+            of_head = sum(&head(model, layout, precision, 1.0)) - SAMPLER + tp;
             sampler = SAMPLER;
         }
         Self {

@@ -266,6 +266,7 @@ fn what_is_sent_is_what_the_decode_ranks_keep() {
             }
             let demand = Demand {
                 longest_context: 4096,
+                longest_prompt: 4096,
             };
             let (catalog, models) = (Catalog::embedded().unwrap(), Models::embedded().unwrap());
             // Too large for so few GPUs, or TP does not divide its heads: another layout's turn.

@@ -37,6 +37,7 @@ pub(super) fn every_setting() -> Project {
             mixed_chunk: i % 2 == 0,
             max_prefill_tokens: 16_384,
             conservativeness: 0.3,
+            ..Scheduling::default()
         };
         pool.engine.host = Host {
             overlap: i % 2 == 1,
@@ -44,6 +45,7 @@ pub(super) fn every_setting() -> Project {
             request: Seconds::from_ms(1.25),
             output: Seconds::from_us(40.0),
             launch: Seconds::from_us(4.0),
+            ..Host::default()
         };
         pool.engine.graphs = Graphs {
             mode: GraphMode::ALL[i % 4],

@@ -21,7 +21,13 @@ fn other(setting: Setting) -> &'static str {
         Setting::ExpertExchange => "deepep_low_latency",
         Setting::Scheduler => "Orca",
         Setting::Order => "priority",
-        Setting::LongPrefill | Setting::MaxPrefillTokens | Setting::GraphSize => "100",
+        Setting::LongPrefill
+        | Setting::MaxPrefillTokens
+        | Setting::GraphSize
+        | Setting::BatchWait
+        | Setting::ReceiveInterval => "100",
+        Setting::BatchWaitRatio | Setting::Sustained => "0.125",
+        Setting::MoeBackend | Setting::AttentionBackend => "triton",
         Setting::PartialPrefills | Setting::DraftSteps | Setting::Verified => "4",
         Setting::Tiers => "host,256 GiB,50 GB/s,40 GB/s,10 us;ssd,1 TiB,6 GB/s,3 GB/s,0.1 ms",
         Setting::GraphMode => "piecewise",
@@ -31,7 +37,9 @@ fn other(setting: Setting) -> &'static str {
         | Setting::SequenceTime
         | Setting::RequestTime
         | Setting::OutputTime
-        | Setting::LaunchTime => "5 us",
+        | Setting::LaunchTime
+        | Setting::NetworkTime
+        | Setting::LaunchGap => "5 us",
         Setting::ChunkedPrefill
         | Setting::MixedChunk
         | Setting::PrefixCaching

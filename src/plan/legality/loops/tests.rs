@@ -3,7 +3,7 @@ use super::*;
 use crate::catalog::{Catalog, GpuId, ModelId};
 use crate::model::{Models, Precision};
 use crate::plan::engine::{Draft, ExpertExchange, Speculation, TierKind};
-use crate::plan::{PoolId, Role};
+use crate::plan::{Demand, PoolId, Role};
 use crate::units::Seconds;
 use proptest::prelude::*;
 use std::sync::LazyLock;
@@ -39,7 +39,11 @@ fn said(own: &Pool) -> Vec<Finding> {
 
 fn said_of(of: &Model, own: &Pool) -> Vec<Finding> {
     let mut findings = Vec::new();
-    budgets(own, 2048, &mut findings);
+    let demand = Demand {
+        longest_context: 2048,
+        longest_prompt: 2048,
+    };
+    budgets(own, demand, &mut findings);
     loops(of, own, &mut findings);
     let draft = own
         .engine
