@@ -66,6 +66,7 @@ impl App {
             trace,
             study: project.curve.clone(),
             fidelity: Arc::clone(&self.calibrating.fidelity),
+            known: Arc::clone(&self.validating.known),
             catalog: Arc::clone(&self.presets.catalog),
             models: Arc::clone(&self.presets.models),
         });

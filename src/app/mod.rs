@@ -181,7 +181,7 @@ impl App {
             recent.note(path);
         }
         let waker: Waker = Arc::new(move || wake.request_repaint_after(WAKE));
-        let validating = Validating::new(&waker, options.user_presets.clone());
+        let (validating, unknown) = Validating::new(&waker, options.user_presets.clone());
         let (calibrating, refusal) = Calibrating::new(
             &waker,
             &presets.catalog,
@@ -225,6 +225,12 @@ impl App {
             app.toasts.push(
                 toasts::Tone::Warning,
                 format!("Calibrations can't be read, prices are the roofline's: {why}"),
+            );
+        }
+        if let Some(why) = unknown {
+            app.toasts.push(
+                toasts::Tone::Warning,
+                format!("What predictions are off by is not known: {why}"),
             );
         }
         app.settle_view();

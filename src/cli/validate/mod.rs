@@ -1,6 +1,7 @@
 //! `frontier validate`: predictions against measurements, of operators (`--ops`) or of whole
 //! deployments (`--rows`).
 
+mod markdown;
 mod ops;
 mod rows;
 
@@ -30,6 +31,13 @@ pub struct ValidateArgs {
     /// several by several.
     #[arg(long = "set", value_name = "ENGINE.SETTING=VALUE", requires = "rows")]
     pub set: Vec<String>,
+    /// With --rows: write the errors of each kind of deployment, which results are shown beside
+    /// (presets/validation/errors.ron).
+    #[arg(long, value_name = "FILE", requires = "rows")]
+    pub keep: Option<PathBuf>,
+    /// With --rows: print the tables as Markdown.
+    #[arg(long, requires = "rows", conflicts_with = "json")]
+    pub markdown: bool,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,

@@ -1,12 +1,12 @@
 //! `frontier validate --rows FILE`: simulated deployments against measured ones.
 
-use super::ValidateArgs;
+use super::{ValidateArgs, markdown};
 use crate::catalog::{Catalog, user_presets_dir};
 use crate::cli::{Failure, input, print};
 use crate::model::Models;
 use crate::plan::EngineKind;
 use crate::validation::{
-    By, Errors, Outcome, Over, Predicted, Predictor, Recipes, Scores, read_rows,
+    By, Errors, KnownErrors, Outcome, Over, Predicted, Predictor, Recipes, Scores, read_rows,
 };
 use serde_json::{Value, json};
 use std::io::Write;
@@ -43,7 +43,20 @@ pub(super) fn run(args: &ValidateArgs, file: &Path) -> Result<(), Failure> {
         std::fs::write(out, text)
             .map_err(|error| Failure::Usage(format!("{}: {error}", out.display())))?;
     }
-    if args.json {
+    if let Some(file) = &args.keep {
+        let known = KnownErrors::of(&found, predictor.fidelity.name());
+        let text = known.to_text().map_err(|error| Failure::usage(&error))?;
+        std::fs::write(file, text)
+            .map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))?;
+        eprintln!(
+            "{} groups kept in {}",
+            known.groups.len(),
+            print::plain(&file.display().to_string())
+        );
+    }
+    if args.markdown {
+        println!("{}", markdown::table(&found));
+    } else if args.json {
         let text = serde_json::to_string_pretty(&as_json(&found))
             .map_err(|error| Failure::usage(&error))?;
         println!("{text}");

@@ -8,7 +8,7 @@ use crate::app::results::calibration::figures::error_text;
 use crate::app::results::plot::short;
 use crate::app::style;
 use crate::app::theme::{Theme, space};
-use crate::app::widgets::{hint, sentence};
+use crate::app::widgets::hint;
 use crate::validation::{Predicted, Setting};
 use eframe::egui::{self, Align, Button, Grid, Label, Layout, RichText, ScrollArea, Ui};
 
@@ -137,7 +137,7 @@ fn by_source(settings: &[Setting]) -> Vec<(&str, Vec<&Setting>)> {
 
 fn settings_ui(ui: &mut Ui, theme: &Theme, source: &str, settings: &[&Setting]) {
     ui.add_space(space::XS);
-    let text = RichText::new(sentence(source)).small().italics();
+    let text = RichText::new(source).small().italics();
     ui.add(Label::new(text.color(theme.text_muted)).wrap());
     Grid::new(("settings", source))
         .num_columns(2)
