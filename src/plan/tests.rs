@@ -288,7 +288,7 @@ fn pools_and_links_that_are_wrong_are_named() {
     assert!(
         errors(&check(&engine))
             .iter()
-            .any(|f| f.cause.contains("longest prompt and answer (2304)"))
+            .any(|f| f.cause.contains("longest prompt and answer (2304,"))
     );
 }
 

@@ -174,7 +174,7 @@ pub fn parse(text: &str, file: &str) -> Result<Project, ProjectError> {
     }
     let project: Project = match head.version {
         // All versions so far only add, so they share their types.
-        Some(1..=3) => read::<format::File>(text, file)?.project.into(),
+        Some(1..=4) => read::<format::File>(text, file)?.project.into(),
         Some(version) if version > u64::from(VERSION) => {
             let app = head
                 .app

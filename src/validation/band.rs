@@ -171,7 +171,7 @@ pub fn rank(a: &Side<'_>, b: &Side<'_>) -> Option<Ranking> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::known::tests::group;
+    use super::super::tests::group;
     use super::*;
 
     fn curve(values: &[(f64, f64)], saturated_from: f64) -> Vec<At> {

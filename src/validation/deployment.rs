@@ -188,24 +188,46 @@ fn by_name<'a>(name: &str, models: &'a Models) -> Option<&'a Model> {
         if let Some((_, id)) = SAME_SHAPE.iter().find(|(known, _)| *known == wanted) {
             return models.get(&ModelId::from_label(id));
         }
-        let ending = ENDINGS.iter().find(|ending| wanted.ends_with(**ending))?;
+        let Some(ending) = ENDINGS.iter().find(|ending| wanted.ends_with(**ending)) else {
+            break;
+        };
         wanted.truncate(wanted.len() - ending.len());
     }
+    // A name with more in it (`Llama-4-Maverick-17B-128E`): the preset with most of it.
+    models
+        .iter()
+        .filter(|model| wanted.starts_with(&squeezed(model.id.as_str())))
+        .max_by_key(|model| model.id.as_str().len())
+}
+
+/// The GPU a squeezed name means: by its id, by its id without the memory (`a100-80-sxm` is
+/// `a100_sxm`), or by its beginning (`rtx_pro_6000_server`, `gb200_nvl72`).
+fn find_gpu<'a>(wanted: &str, catalog: &'a Catalog) -> Option<&'a Gpu> {
+    let id = |gpu: &Gpu| squeezed(gpu.id.as_str());
+    let plain = |gpu: &Gpu| {
+        let words = gpu.id.as_str().split('-');
+        words
+            .filter(|word| !word.chars().all(|c| c.is_ascii_digit()))
+            .collect::<String>()
+    };
+    let find = |is: &dyn Fn(&Gpu) -> bool| {
+        catalog
+            .gpus()
+            .filter(|gpu| is(gpu))
+            .max_by_key(|gpu| (id(gpu).len(), gpu.memory.get()))
+    };
+    find(&|gpu| id(gpu) == wanted)
+        .or_else(|| find(&|gpu| plain(gpu) == wanted))
+        .or_else(|| find(&|gpu| id(gpu).starts_with(wanted)))
+        .or_else(|| find(&|gpu| wanted.starts_with(&id(gpu))))
 }
 
 /// The server of a system: the first of the catalog with its GPU, vendors' reference designs before
 /// clouds' (they have a NIC for each GPU).
 fn find_node<'a>(system: &str, catalog: &'a Catalog) -> Result<&'a NodeType, DeploymentError> {
     let wanted = squeezed(system);
-    let gpu = catalog
-        .gpus()
-        .find(|gpu| squeezed(gpu.id.as_str()) == wanted)
-        .or_else(|| {
-            catalog
-                .gpus()
-                .find(|gpu| squeezed(gpu.id.as_str()).starts_with(&wanted))
-        })
-        .ok_or_else(|| DeploymentError::System(system.to_owned()))?;
+    let gpu =
+        find_gpu(&wanted, catalog).ok_or_else(|| DeploymentError::System(system.to_owned()))?;
     let rank = |node: &NodeType| {
         let id = node.id.as_str();
         let maker = ["hgx", "dgx", "gb"].iter().any(|own| id.starts_with(own));

@@ -218,34 +218,8 @@ impl KnownErrors {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::group;
     use super::*;
-    use crate::catalog::{Dtype, GpuId};
-    use crate::plan::EngineKind;
-
-    pub(in crate::validation) fn group(gpu: &str, conditions: usize) -> KnownGroup {
-        let spread = Spread {
-            median: 0.04,
-            p10: -0.05,
-            p90: 0.08,
-        };
-        KnownGroup {
-            kind: Kind {
-                gpu: GpuId::from_label(gpu),
-                engine: EngineKind::Vllm,
-                experts: false,
-                weights: Dtype::Fp8,
-                mode: Mode::Colocated,
-            },
-            conditions,
-            gpus: 8,
-            context: 9216,
-            tpot: spread,
-            ttft: Spread {
-                median: 0.15,
-                ..spread
-            },
-        }
-    }
 
     #[test]
     fn a_file_is_read_as_it_was_written() {

@@ -267,7 +267,7 @@ impl Validated {
 
 #[cfg(test)]
 mod tests {
-    use super::super::known::tests::group;
+    use super::super::tests::group;
     use super::*;
     use crate::catalog::Dtype;
     use crate::plan::EngineKind;

@@ -3,6 +3,8 @@
 use super::read::read_from;
 use super::row::{Condition, Deployment, Sharding};
 use super::*;
+use crate::catalog::Catalog;
+use crate::model::Models;
 use crate::plan::EngineKind;
 
 /// A condition as tables have it.
@@ -29,6 +31,32 @@ pub(super) fn condition() -> Condition {
         campaign: "inferencex".to_owned(),
         date: "2026-04-22".to_owned(),
         group: "g".to_owned(),
+    }
+}
+
+/// A group of known errors: vLLM, dense, FP8, co-located.
+pub(super) fn group(gpu: &str, conditions: usize) -> KnownGroup {
+    let spread = Spread {
+        median: 0.04,
+        p10: -0.05,
+        p90: 0.08,
+    };
+    KnownGroup {
+        kind: Kind {
+            gpu: GpuId::from_label(gpu),
+            engine: EngineKind::Vllm,
+            experts: false,
+            weights: Dtype::Fp8,
+            mode: Mode::Colocated,
+        },
+        conditions,
+        gpus: 8,
+        context: 9216,
+        tpot: spread,
+        ttft: Spread {
+            median: 0.15,
+            ..spread
+        },
     }
 }
 
@@ -88,4 +116,78 @@ fn errors_are_what_they_are_called() {
     assert!((errors.within_20 - 0.75).abs() < 1e-9);
     assert!((errors.bias - 0.05).abs() < 1e-9);
     assert_eq!(Errors::of(std::iter::empty()).rows, 0);
+}
+
+#[test]
+fn models_and_gpus_go_by_the_names_tables_have() {
+    let (catalog, models) = (Catalog::embedded().unwrap(), Models::embedded().unwrap());
+    let recipes = Recipes::load(None).unwrap();
+    let drawn = |system: &str, model: &str| {
+        let own = Condition {
+            system: system.to_owned(),
+            model_path: model.to_owned(),
+            model: String::new(),
+            ..condition()
+        };
+        let design = design_of(&own, &recipes, &catalog, &models).unwrap();
+        let node = match &design.cluster.groups[0].kind {
+            crate::cluster::GroupKind::Node(id) => catalog.node(id).unwrap(),
+            other => panic!("{other:?}"),
+        };
+        let model = design.model.find(&models).unwrap().id.to_string();
+        (node.gpu.to_string(), model)
+    };
+    for (system, model, gpu, preset) in [
+        (
+            "b200_sxm",
+            "MiniMaxAI/MiniMax-M2.5",
+            "b200-sxm",
+            "minimax-m2",
+        ),
+        (
+            "h100_sxm",
+            "openai/gpt-oss-120b",
+            "h100-sxm",
+            "gpt-oss-120b",
+        ),
+        (
+            "h200_sxm",
+            "nvidia/DeepSeek-R1-0528-NVFP4-v2",
+            "h200-sxm",
+            "deepseek-v3",
+        ),
+        (
+            "b300_sxm",
+            "deepseek-ai/DeepSeek-V3.2",
+            "b300-sxm",
+            "deepseek-v3.2",
+        ),
+        ("gb300", "moonshotai/Kimi-K2.5", "gb300", "kimi-k2.5"),
+        (
+            "a100_sxm",
+            "meta-llama/Llama-3.1-8B-Instruct",
+            "a100-80-sxm",
+            "llama-3.1-8b",
+        ),
+        (
+            "rtx_pro_6000_server",
+            "Qwen/Qwen3-30B-A3B-Instruct-2507",
+            "rtx-pro-6000",
+            "qwen3-30b-a3b",
+        ),
+        (
+            "l40s",
+            "nvidia/Llama-3.3-70B-Instruct-FP8",
+            "l40s",
+            "llama-3.3-70b",
+        ),
+        (
+            "gb200",
+            "meta-llama/Llama-4-Maverick-17B-128E-Instruct-FP8",
+            "gb200",
+            "llama-4-maverick",
+        ),
+    ] {
+        assert_eq!(drawn(system, model), (gpu.to_owned(), preset.to_owned()));
+    }
 }

@@ -17,7 +17,11 @@ fn attention_layer(model: &str, gpu: &str, context: f64) -> f64 {
     let models = Models::embedded().unwrap();
     let model = models.get(&ModelId::new(model).unwrap()).unwrap();
     let gpu = catalog.gpu(&GpuId::new(gpu).unwrap()).unwrap();
-    let engine = Engine::defaults(EngineKind::Vllm, gpu, Layout::SINGLE);
+    // A layer timed alone, not under an engine's sustained load.
+    let engine = Engine {
+        sustained: 0.0,
+        ..Engine::defaults(EngineKind::Vllm, gpu, Layout::SINGLE)
+    };
     let calibrated = Calibrated::new(Calibrations::embedded().unwrap(), Arc::clone(&catalog));
     let prices = calibrated.on(gpu, &engine);
     // FP8 where the GPU has it; the core is BF16 throughout.

@@ -17,6 +17,11 @@ pub(super) fn is_lacking<T: Frozen<Live: Default> + PartialEq>(value: &T) -> boo
     *value == lacking()
 }
 
+/// Whether a number an older file lacks need not be written.
+pub(super) fn is_zero<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
 frozen_enum!(#[derive(PartialEq)] Scheduler as plan::Scheduler {
     VllmV1,
     Sglang,
@@ -44,11 +49,11 @@ frozen_struct!(#[derive(PartialEq)] Scheduling as plan::Scheduling {
     max_prefill_tokens: u32,
     #[serde(deserialize_with = "bounds::finite")]
     conservativeness: f64,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_zero")]
     batch_wait_iters: u32,
-    #[serde(default, deserialize_with = "bounds::finite")]
+    #[serde(default, skip_serializing_if = "is_zero", deserialize_with = "bounds::finite")]
     batch_wait_ratio: f64,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_zero")]
     recv_interval: u32,
 });
 
@@ -58,9 +63,9 @@ frozen_struct!(#[derive(PartialEq)] Host as plan::Host {
     request: Seconds,
     output: Seconds,
     launch: Seconds,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_zero")]
     network: Seconds,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_zero")]
     gap: Seconds,
 });
 

@@ -3,7 +3,8 @@
 use super::bounds::{self, MAX_NAME, MAX_POOLS, MAX_RANGES};
 use super::cluster::Cluster;
 use super::engine::{
-    Caching, ExpertExchange, Graphs, Host, Kernels, Scheduling, Speculation, is_lacking, lacking,
+    Caching, ExpertExchange, Graphs, Host, Kernels, Scheduling, Speculation, is_lacking, is_zero,
+    lacking,
 };
 use super::mirror::{Frozen, frozen_enum, frozen_struct};
 use super::model::{Dtype, Model};
@@ -96,7 +97,7 @@ frozen_struct!(Engine as plan::Engine {
     graphs: Graphs,
     #[serde(default = "lacking", skip_serializing_if = "is_lacking")]
     kernels: Kernels,
-    #[serde(default, deserialize_with = "bounds::finite")]
+    #[serde(default, skip_serializing_if = "is_zero", deserialize_with = "bounds::finite")]
     sustained: f64,
     #[serde(default = "lacking", skip_serializing_if = "is_lacking")]
     caching: Caching,

@@ -88,13 +88,9 @@ fn loops_are_the_engines_own() {
     for kind in EngineKind::ALL {
         let own = of(kind);
         assert_eq!(own.host_step_time, Seconds::ZERO);
-        assert_eq!(
-            own.host,
-            Host {
-                overlap: own.host.overlap,
-                ..Host::default()
-            }
-        );
+        // What its server costs is another table's.
+        assert_eq!(own.host.launch, Seconds::ZERO);
+        assert!(own.host.network > Seconds::ZERO);
         assert!(own.caching.tiers.is_empty() && own.speculation.is_none());
         assert!(kind.schedulers().contains(&own.scheduling.scheduler));
         assert_eq!(own.no_overlap(tp(1)), None);

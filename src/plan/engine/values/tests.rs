@@ -106,7 +106,13 @@ fn defaults_differ_in_nothing_and_an_older_document_in_its_loop() {
         [
             "enable_prefix_caching",
             "cudagraph_mode",
-            "max_cudagraph_capture_size"
+            "max_cudagraph_capture_size",
+            "per sequence",
+            "per request",
+            "per token out",
+            "network",
+            "launch gap",
+            "sustained load",
         ]
     );
 }
