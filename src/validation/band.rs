@@ -115,15 +115,15 @@ impl Ranking {
         let Self { better, other, .. } = self;
         let apart = format!("{:.0} %", self.apart * 100.0);
         match self.needed {
-            None => format!(
-                "{better} is ahead of {other} by {apart} in TPOT; nothing near both was validated, so the ranking is open"
-            ),
+            None => {
+                format!("{better} is {apart} ahead of {other} in TPOT: ranking open, not validated")
+            }
             Some(needed) if self.apart > needed => format!(
-                "{better} is ahead of {other} by {apart} in TPOT, more than both bands ({:.0} %): the ranking is safe",
+                "{better} is {apart} ahead of {other} in TPOT, beyond both bands ({:.0} %): ranking safe",
                 needed * 100.0
             ),
             Some(needed) => format!(
-                "{better} and {other} are {apart} apart in TPOT, within their bands ({:.0} %): the ranking is not safe",
+                "{better} and {other} are {apart} apart in TPOT, within their bands ({:.0} %): ranking not safe",
                 needed * 100.0
             ),
         }

@@ -6,7 +6,7 @@ use super::{Hovered, Line, ResultsView, Shown, empty_ui, provenance_ui, what_to_
 use crate::app::command::{Action, Actions};
 use crate::app::outcome::Freshness;
 use crate::app::theme::space;
-use crate::app::widgets::marker;
+use crate::app::widgets::{marker, sentence};
 use crate::app::{starter, style};
 use crate::report::palette;
 use crate::report::{Metric, Statistic, load_value};
@@ -130,7 +130,7 @@ fn validated_ui(ui: &mut Ui, shown: &Shown<'_>) {
     let mut others = Vec::new();
     for line in shown.lines.iter().filter(|line| !line.points.is_empty()) {
         let side = (
-            format!("{} {}", starter::letter(line.index), line.design.name),
+            starter::letter(line.index),
             over_loads(line, Metric::Tpot, Statistic::Mean),
             validated(line),
         );
@@ -145,16 +145,13 @@ fn validated_ui(ui: &mut Ui, shown: &Shown<'_>) {
         .iter()
         .filter_map(|other| rank(&side(&own), &side(other)))
         .min_by(|a, b| a.apart.total_cmp(&b.apart));
-    let mut words = own.2.as_ref().map_or_else(String::new, |own| own.words());
-    if let Some(ranking) = &nearest {
-        if !words.is_empty() {
-            words.push_str(" · ");
-        }
-        words.push_str(&ranking.words());
-    }
-    if words.is_empty() {
+    let ranking = nearest.map(|own| own.words());
+    let errors = own.2.as_ref().map(|own| own.words());
+    let parts: Vec<String> = ranking.into_iter().chain(errors).collect();
+    if parts.is_empty() {
         return;
     }
+    let words = sentence(&parts.join(" · "));
     let exact = own.2.as_ref().is_some_and(|own| own.group.is_some());
     let color = if exact { theme.text } else { theme.warning };
     let text = RichText::new(words.as_str()).small().color(color);

@@ -25,7 +25,8 @@ pub(super) fn header_ui(
         ui.spacing_mut().item_spacing.x = space::XS;
         let narrow = ui.available_width() < NARROW;
         if narrow {
-            ui.spacing_mut().button_padding.x = 7.0;
+            ui.spacing_mut().button_padding.x = 5.0;
+            ui.spacing_mut().item_spacing.x = 1.0;
         }
         for tab in ResultsTab::ALL {
             let problems = problem_counts(shown).problems();

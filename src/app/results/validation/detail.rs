@@ -27,23 +27,30 @@ pub(super) fn detail_ui(
             let close = ui.add(Button::new("×").frame(false));
             close.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, "Close row"));
             closed = close.clicked();
-            if ui.add(primary(theme, "Open as a design…")).clicked() {
-                actions.push(Action::Validation(ValidationTask::AskOpen(index)));
-            }
             ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-                let words = format!("{} {} · {}", c.engine.name(), c.version, c.model);
+                let version = &own.prediction.version;
+                let words = format!("{} {version} · {}", c.engine.name(), c.model);
                 let text = RichText::new(words).family(style::medium());
                 ui.add(Label::new(text.color(theme.text)).truncate())
                     .on_hover_text(own.measured.ids.join("\n"));
             });
         });
     });
+    facts_ui(ui, theme, own);
+    ui.horizontal(|ui| {
+        if ui.add(primary(theme, "Open as a design…")).clicked() {
+            actions.push(Action::Validation(ValidationTask::AskOpen(index)));
+        }
+        let about = RichText::new(about(own)).small().color(theme.text_muted);
+        ui.add(Label::new(about).truncate())
+            .on_hover_text(own.measured.ids.join("\n"));
+    });
     ScrollArea::vertical()
         .id_salt("condition")
         .auto_shrink([false, false])
         .show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 2.0;
-            facts_ui(ui, theme, own);
+            ui.spacing_mut().interact_size.y = 16.0;
             latencies_ui(ui, theme, own);
             ui.add_space(space::XS);
             for (source, settings) in by_source(&own.prediction.settings) {
@@ -72,6 +79,11 @@ fn facts_ui(ui: &mut Ui, theme: &Theme, own: &Predicted) {
         c.system, c.precision, c.isl, c.osl, c.concurrency
     );
     ui.add(Label::new(RichText::new(words).small().color(theme.text)).wrap());
+}
+
+/// Where it is from.
+fn about(own: &Predicted) -> String {
+    let c = &own.measured.condition;
     let rows = match own.measured.ids.len() {
         1 => format!("Line {}", own.measured.line),
         more => format!(
@@ -81,10 +93,10 @@ fn facts_ui(ui: &mut Ui, theme: &Theme, own: &Predicted) {
     };
     let parts = [c.campaign.as_str(), c.date.as_str(), c.image.as_str()];
     let parts = parts.into_iter().filter(|part| !part.is_empty());
-    let about: Vec<String> = std::iter::once(rows)
+    let all: Vec<String> = std::iter::once(rows)
         .chain(parts.map(ToOwned::to_owned))
         .collect();
-    hint(ui, theme, about.join(" · "));
+    all.join(" · ")
 }
 
 fn latencies_ui(ui: &mut Ui, theme: &Theme, own: &Predicted) {

@@ -17,7 +17,7 @@ use eframe::egui::{self, Button, ComboBox, Label, RichText, Ui, WidgetInfo, vec2
 /// Gap between plots.
 const GAP: f32 = 14.0;
 /// Bars of errors are full at this share.
-const FULL: f64 = 0.5;
+const FULL: f64 = 0.4;
 /// From here on an error stands out.
 const LARGE: f64 = 0.2;
 
