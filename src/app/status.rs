@@ -10,7 +10,7 @@ use super::theme::{Theme, space};
 use super::totals::Totals;
 use super::widgets::{hint, sentence};
 use crate::jobs::FidelityChoice;
-use crate::report::{band_text, fidelity_name, origins_text};
+use crate::report::{band_text, fidelity_name, sources_text};
 use crate::sim::Provenance;
 use eframe::egui::{self, Align, Button, Layout, Popup, PopupCloseBehavior, RichText, Ui, vec2};
 
@@ -190,7 +190,7 @@ fn about_ui(ui: &mut Ui, theme: &Theme, from: Option<&Provenance>) {
         ui.label("Where step times come from: click to choose");
         return;
     };
-    ui.label(format!("{}.", sentence(&origins_text(&from.origins))));
+    ui.label(format!("{}.", sentence(&sources_text(from))));
     let band = format!(
         "Step times {}, if all parts are off the same way.",
         band_text(from.band)

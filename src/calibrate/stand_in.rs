@@ -86,7 +86,7 @@ fn ask(table: &Table, all: &Calibrations, catalog: &Catalog) -> Vec<(GpuId, Matc
     let same = |own: &Surface| own.id.engine == id.engine;
     let relative = relatives(gpu, id.family, catalog)
         .into_iter()
-        .find_map(|kin| all.on(&kin, &wanted, same));
+        .find_map(|kin| all.on(&kin.gpu, &wanted, same));
     let hardware = Hardware::of(gpu);
     [version, engine, relative]
         .into_iter()

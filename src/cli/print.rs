@@ -1,6 +1,7 @@
 //! Readable lines and tables for the terminal.
 
 use crate::plan::{Finding, Place, Severity};
+use crate::report::extrapolation_text;
 use crate::sim::{PoolTime, Stats, Summary};
 use crate::workload::Load;
 
@@ -161,6 +162,9 @@ pub(super) fn summary(summary: &Summary) -> String {
         "  of it      {}",
         origins_text(&provenance.origins)
     ));
+    if let Some(beyond) = extrapolation_text(provenance) {
+        lines.push(format!("             {beyond}"));
+    }
     lines.push(format!(
         "  prices     {} fidelity (step times −{:.0} % … +{:.0} %), {}, seed {}",
         provenance.fidelity,

@@ -394,6 +394,8 @@ pub enum Origin {
     Extrapolated,
     /// A relative's fit, scaled by the physics.
     Relative,
+    /// The same, asked outside the range that was measured.
+    RelativeExtrapolated,
     /// Datasheet peaks and one efficiency per class.
     Roofline,
     /// Given by the design (host time).
@@ -402,11 +404,12 @@ pub enum Origin {
 
 impl Origin {
     /// All, in index order.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Measured,
         Self::Calibrated,
         Self::Extrapolated,
         Self::Relative,
+        Self::RelativeExtrapolated,
         Self::Roofline,
         Self::Given,
     ];
@@ -421,6 +424,7 @@ impl Origin {
             Self::Calibrated => "calibrated",
             Self::Extrapolated => "calibrated, extrapolated",
             Self::Relative => "a relative's calibration",
+            Self::RelativeExtrapolated => "a relative's calibration, extrapolated",
             Self::Roofline => "roofline",
             Self::Given => "given by the design",
         }
@@ -476,7 +480,7 @@ impl OpCost {
             format!("{:.0}", self.beyond)
         };
         match self.origin {
-            Origin::Extrapolated => format!("{name} ×{factor}"),
+            Origin::Extrapolated | Origin::RelativeExtrapolated => format!("{name} ×{factor}"),
             _ => format!("{name}, extrapolated ×{factor}"),
         }
     }

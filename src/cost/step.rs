@@ -23,6 +23,7 @@ mod drafts;
 mod exchange;
 mod kinds;
 mod launches;
+mod noting;
 mod price;
 mod shape;
 mod tower;
@@ -42,6 +43,7 @@ use crate::units::{ByteRate, real};
 use curve::Priced;
 use drafts::Drafter;
 use kinds::kinds;
+use noting::Noting;
 use price::picos;
 use std::sync::Arc;
 use tower::{Parts, Pass, Ranks, Tower};
@@ -106,7 +108,7 @@ impl StepPricer {
             .map(|path| (path.rate, path.latency.get()));
         let ranks = Ranks {
             layout,
-            prices: fidelity.on(&pool.gpu, &pool.engine),
+            prices: Arc::new(Noting::new(fidelity.on(&pool.gpu, &pool.engine))),
             roofline: RooflineOn::of(&pool.gpu),
             tp,
             dp,
@@ -146,6 +148,13 @@ impl StepPricer {
             drafter: Drafter::of(model, pool, &ranks, &known),
             ranks,
         }
+    }
+
+    /// The largest factor by which a size of an operator priced so far lies outside what was
+    /// measured, and what that operator is for; none: all lie inside.
+    #[must_use]
+    pub fn farthest(&self) -> Option<(f64, Class)> {
+        self.ranks.prices.farthest()
     }
 
     /// Pipeline stages.

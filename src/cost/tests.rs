@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 mod exchange;
 mod kinds;
+mod rows;
 mod runtime;
 
 fn rate(gb: f64) -> ByteRate {

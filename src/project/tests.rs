@@ -152,12 +152,12 @@ fn places_that_are_none_are_saved_as_places() {
 
 #[test]
 fn newer_and_foreign_files_are_named() {
-    let newer = with("version: 1", "version: 4")
+    let newer = with("version: 1", "version: 5")
         .replace("\"0.1.0\"", "\"0.9.4\"")
         .replace("project: (", "whatever: [(), Some(1)], project: (");
     let message_of_newer = message(&newer);
     assert!(
-        message_of_newer.contains("version 4") && message_of_newer.contains("0.9.4"),
+        message_of_newer.contains("version 5") && message_of_newer.contains("0.9.4"),
         "{message_of_newer}"
     );
     assert!(

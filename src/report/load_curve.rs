@@ -5,7 +5,7 @@ use super::{
     Axis, Cell, Column, Figure, LoadKind, Mark, Metric, Panel, ReportError, Series, Statistic,
     Table,
 };
-use crate::sim::Summary;
+use crate::sim::{Provenance, Summary};
 use crate::study::Slo;
 use std::sync::Arc;
 
@@ -166,11 +166,37 @@ pub fn provenance_line(summary: &Summary) -> String {
         "{}, step times {} · {} · {} · {} window · seed {}",
         fidelity_name(from.fidelity),
         band_text(from.band),
-        origins_text(&from.origins),
+        sources_text(from),
         engines.join(", "),
         summary.window.kind,
         from.seed
     )
+}
+
+/// Where prices come from, and what of them reaches beyond what was measured.
+#[must_use]
+pub fn sources_text(from: &Provenance) -> String {
+    let origins = origins_text(&from.origins);
+    match extrapolation_text(from) {
+        Some(beyond) => format!("{origins}; {beyond}"),
+        None => origins,
+    }
+}
+
+/// `12 % of it beyond what was measured, up to ×80 (attention)`; none: less than half a percent is.
+#[must_use]
+pub fn extrapolation_text(from: &Provenance) -> Option<String> {
+    let own = from.extrapolated.filter(|own| own.share >= 0.005)?;
+    let factor = if own.factor < 10.0 {
+        format!("{:.1}", own.factor)
+    } else {
+        format!("{:.0}", own.factor)
+    };
+    Some(format!(
+        "{:.0} % of it beyond what was measured, up to ×{factor} ({})",
+        own.share * 100.0,
+        own.class
+    ))
 }
 
 /// Where the prices of the time spent come from: `83 % of the time from calibrated operators, 17 %
@@ -191,6 +217,7 @@ pub fn origins_text(origins: &[(&'static str, f64)]) -> String {
         "measured" => "from measured operators",
         "calibrated, extrapolated" => "from calibrated operators, extrapolated",
         "a relative's calibration" => "from a relative’s calibration",
+        "a relative's calibration, extrapolated" => "from a relative’s calibration, extrapolated",
         "roofline" => "from the roofline",
         other => other,
     };
@@ -203,6 +230,7 @@ pub fn origins_text(origins: &[(&'static str, f64)]) -> String {
         let name = match *name {
             "calibrated, extrapolated" => "extrapolated",
             "a relative's calibration" => "a relative’s",
+            "a relative's calibration, extrapolated" => "a relative’s, extrapolated",
             other => other,
         };
         out.push_str(&format!(", {:.0} % {name}", share * 100.0));

@@ -39,8 +39,8 @@ pub use figure::{
     Scale, Series,
 };
 pub use load_curve::{
-    CurveLook, CurveSeries, axis_top, band_text, curve_figure, curve_table, fidelity_name,
-    origins_text, provenance_line,
+    CurveLook, CurveSeries, axis_top, band_text, curve_figure, curve_table, extrapolation_text,
+    fidelity_name, origins_text, provenance_line, sources_text,
 };
 pub use measure::{LoadKind, Metric, Statistic, load_value};
 pub use palette::Rgb;

@@ -30,7 +30,7 @@ pub use engine::{Control, Scenario, SimError, run, run_as_client, run_recorded};
 pub use record::{
     LinkLine, Progress, Recording, ReplicaBin, ReplicaLine, StepKind, Timeline, Trace, TraceEnd,
 };
-pub use summary::{Counts, Hidden, Provenance, Reuse, Stats, Summary, Window, Work};
+pub use summary::{Counts, Extrapolated, Hidden, Provenance, Reuse, Stats, Summary, Window, Work};
 pub use verdict::Limit;
 
 #[cfg(test)]

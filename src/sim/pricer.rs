@@ -1,6 +1,6 @@
 //! What a step costs a replica: the plan's compiled prices, or in tests a given rule.
 
-use crate::cost::{LaneShape, StepPrice, StepPricer};
+use crate::cost::{Class, LaneShape, StepPrice, StepPricer};
 
 /// Prices of a pool's steps.
 pub(super) enum Pricer {
@@ -12,6 +12,15 @@ pub(super) enum Pricer {
 }
 
 impl Pricer {
+    /// See [`StepPricer::farthest`].
+    pub(super) fn farthest(&self) -> Option<(f64, Class)> {
+        match self {
+            Self::Plan(own) => own.farthest(),
+            #[cfg(test)]
+            Self::Given(_) => None,
+        }
+    }
+
     /// The price of one stage of a step.
     pub(super) fn stage(&mut self, stage: usize, lanes: &[LaneShape<'_>]) -> StepPrice {
         match self {

@@ -84,10 +84,23 @@ pub struct Provenance {
     pub band: (f64, f64),
     /// Shares of device time by where its prices come from.
     pub origins: Vec<(&'static str, f64)>,
+    /// What of it was asked outside what was measured; none: nothing.
+    pub extrapolated: Option<Extrapolated>,
     /// Shares of device time by operator class, largest first.
     pub time_shares: Vec<(&'static str, f64)>,
     /// Seed.
     pub seed: u64,
+}
+
+/// Prices asked outside the range of their measurements.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct Extrapolated {
+    /// Share of device time.
+    pub share: f64,
+    /// Farthest of all: a factor on a size of the operator.
+    pub factor: f64,
+    /// The class of that operator.
+    pub class: &'static str,
 }
 
 /// What went on beside requests.

@@ -193,7 +193,7 @@ impl CalibratedOn {
                     .find(&wanted, &kin)
                     .filter(|(surface, _)| *kernel == ANY_KERNEL || surface.id.kernel == *kernel);
                 if let Some((surface, near)) = found {
-                    let band = calibrations.band(surface, near);
+                    let band = calibrations.band_among(&kin, surface, near);
                     let mut own = Chosen::of(
                         (surface, near, band),
                         quantising::own_launch(calibrations, surface),
@@ -376,7 +376,8 @@ fn cost(own: &Chosen, estimate: &Estimate, kernels: u32) -> OpCost {
             estimate.measured,
         ) {
             (_, _, true) => Origin::Measured,
-            (Match::Relative, _, _) => Origin::Relative,
+            (Match::Relative, true, _) => Origin::RelativeExtrapolated,
+            (Match::Relative, false, _) => Origin::Relative,
             (_, true, _) => Origin::Extrapolated,
             _ => Origin::Calibrated,
         },

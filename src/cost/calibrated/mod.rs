@@ -55,7 +55,7 @@ pub use moe::{Moe, MoeFormat};
 pub use prefill::{
     AttentionFormat, ContextAttention, DsaContext, MlaContext, MlaModule, MlaWidths,
 };
-pub use relatives::relatives;
+pub use relatives::{Relative, relatives};
 pub use residuals::Residuals;
 pub use rowwise::Rowwise;
 pub use shape::{Family, Shape};

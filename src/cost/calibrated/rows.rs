@@ -1,17 +1,18 @@
 //! Which surface prices a row-wise kernel.
 //!
 //! Norms, rotations and activations themselves were only measured on a few GPUs, and on most of those
-//! outside CUDA graphs or as kernels years old. What every engine's table of every server GPU has is
-//! the quantising of an activation: a row-wise kernel too, in a CUDA graph. Its launch, its rates and
-//! its use of L2 are those of the others, so with the bytes they move it prices them. In order:
+//! outside CUDA graphs or as kernels years old (a norm of 2023 takes 5 µs for a row on an A100). What
+//! every engine's table of every server GPU has is the quantising of an activation: a row-wise kernel
+//! too, in a CUDA graph. Its launch, its rates and its use of L2 are those of the others, so with the
+//! bytes they move it prices them. In order:
 //!
 //! 1. the kernel itself, measured with an engine on the GPU;
 //! 2. the quantising on the GPU;
-//! 3. the kernel itself in a profile of the GPU, if its fit is good;
-//! 4. the quantising on a relative.
+//! 3. the quantising on a relative.
 //!
 //! SGLang's quantising finds its scale too, in two kernels: vLLM's stands for its rows.
 
+use super::relatives::Relative;
 use super::store::{Calibrations, Match, Wanted};
 use super::surface::Surface;
 use super::{Family, Rowwise, Shape};
@@ -20,9 +21,6 @@ use crate::cost::operator::{Band, Operator, RowKind};
 use crate::plan::EngineKind;
 use std::sync::Arc;
 
-/// Largest median error on held-out shapes of a profile that is trusted.
-const GOOD: f64 = 0.15;
-
 /// What another row-wise kernel's surface may be off, at least: kernels of one size differ by 20–30 %
 /// where several were measured on a GPU (RTX PRO 6000, RTX 4090).
 const ANOTHER: Band = Band {
@@ -30,16 +28,16 @@ const ANOTHER: Band = Band {
     above: 0.35,
 };
 
-/// A kernel's names in tables, the engine's first.
-const fn names(kind: RowKind) -> &'static [&'static str] {
+/// A kernel's name in engines' tables.
+const fn name(kind: RowKind) -> &'static str {
     match kind {
-        RowKind::Norm => &["norm and residual", "norm"],
-        RowKind::NormOfHeads => &["norm of heads"],
-        RowKind::Rope => &["rope"],
-        RowKind::Activation => &["activation"],
-        RowKind::Embedding => &["embedding"],
-        RowKind::Sampling => &["sampling"],
-        RowKind::Other => &[],
+        RowKind::Norm => "norm and residual",
+        RowKind::NormOfHeads => "norm of heads",
+        RowKind::Rope => "rope",
+        RowKind::Activation => "activation",
+        RowKind::Embedding => "embedding",
+        RowKind::Sampling => "sampling",
+        RowKind::Other => "other",
     }
 }
 
@@ -50,18 +48,16 @@ pub(super) type Found<'a> = (&'a Arc<Surface>, Match, Band);
 pub(super) fn surface<'a>(
     calibrations: &'a Calibrations,
     gpu: &GpuId,
-    relatives: &[GpuId],
+    relatives: &[Relative],
     engine: EngineKind,
     kind: RowKind,
 ) -> Option<Found<'a>> {
-    let profiled = |own: &Surface| own.id.engine.starts_with("profile");
-    let itself = |may: &dyn Fn(&Surface) -> bool| {
-        names(kind).iter().find_map(|name| {
-            let wanted = wanted(gpu, Family::Rowwise, "bfloat16", "vllm");
-            let (found, near) =
-                calibrations.on(gpu, &wanted, |own| own.id.kernel == *name && may(own))?;
-            Some((found, near, calibrations.band(found, near)))
-        })
+    let itself = || {
+        let wanted = wanted(gpu, Family::Rowwise, "bfloat16", "vllm");
+        let (found, near) = calibrations.on(gpu, &wanted, |own| {
+            own.id.kernel == name(kind) && !own.id.engine.starts_with("profile")
+        })?;
+        Some((found, near, calibrations.band(found, near)))
     };
     let quantising = |gpu: &GpuId| {
         // Sampling is several kernels.
@@ -77,18 +73,17 @@ pub(super) fn surface<'a>(
         calibrations.on(gpu, &wanted, same).map(|own| own.0)
     };
     let another = |surface: &'a Arc<Surface>, near| {
-        let own = calibrations.band(surface, near);
+        let own = calibrations.band_among(relatives, surface, near);
         let band = Band {
             below: own.below.max(ANOTHER.below),
             above: own.above.max(ANOTHER.above),
         };
         (surface, near, band)
     };
-    itself(&|own| !profiled(own))
+    itself()
         .or_else(|| quantising(gpu).map(|own| another(own, Match::Kernel)))
-        .or_else(|| itself(&|own| profiled(own) && own.held_out.median < GOOD))
         .or_else(|| {
-            let own = relatives.iter().find_map(quantising)?;
+            let own = relatives.iter().find_map(|own| quantising(&own.gpu))?;
             Some(another(own, Match::Relative))
         })
 }

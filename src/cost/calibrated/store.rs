@@ -7,6 +7,7 @@
 
 use super::forest::{Forest, ForestError};
 use super::kernel::Parameter;
+use super::relatives::Relative;
 use super::shape::Family;
 use super::surface::{Attributes, Errors, Surface, TableId};
 use crate::catalog::{CatalogError, GpuId, preset_layers};
@@ -575,6 +576,17 @@ impl Calibrations {
             .collect()
     }
 
+    /// How far off a surface of one of these relatives, or of the GPU itself, may be.
+    #[must_use]
+    pub fn band_among(&self, relatives: &[Relative], surface: &Surface, near: Match) -> Band {
+        let own = self.band(surface, near);
+        let strain = strain_of(surface, relatives);
+        Band {
+            below: (own.below + strain).min(0.9),
+            above: own.above + strain,
+        }
+    }
+
     /// How far off a surface may be where it stands in so: measured where it was, else a judgement.
     #[must_use]
     pub fn band(&self, surface: &Surface, near: Match) -> Band {
@@ -599,21 +611,29 @@ impl Calibrations {
     /// wanted, the one that was less far off when it stood in. Number formats are never traded:
     /// another format is another kernel.
     #[must_use]
-    pub fn find(&self, wanted: &Wanted<'_>, relatives: &[GpuId]) -> Option<(&Arc<Surface>, Match)> {
+    pub fn find(
+        &self,
+        wanted: &Wanted<'_>,
+        relatives: &[Relative],
+    ) -> Option<(&Arc<Surface>, Match)> {
         let own = self.on(wanted.gpu, wanted, |_| true);
         if own.is_some_and(|(_, near)| near < Match::Engine) {
             return own;
         }
         let same = |surface: &Surface| surface.id.engine == wanted.engine;
-        let kin = relatives.iter().find_map(|gpu| self.on(gpu, wanted, same));
-        let off = |found: &(&Arc<Surface>, Match)| self.expected_error(found.0, found.1);
+        let kin = relatives
+            .iter()
+            .find_map(|own| self.on(&own.gpu, wanted, same));
+        let off = |(surface, near): &(&Arc<Surface>, Match)| {
+            self.expected_error(surface, *near) + strain_of(surface, relatives)
+        };
         own.into_iter()
             .chain(kin)
             .min_by(|a, b| off(a).total_cmp(&off(b)))
             .or_else(|| {
                 relatives
                     .iter()
-                    .find_map(|gpu| self.on(gpu, wanted, |_| true))
+                    .find_map(|own| self.on(&own.gpu, wanted, |_| true))
             })
     }
 
@@ -674,6 +694,14 @@ impl Calibrations {
         };
         Some((own, near))
     }
+}
+
+/// The strain of standing in of a surface's GPU; none for the GPU itself.
+fn strain_of(surface: &Surface, relatives: &[Relative]) -> f64 {
+    relatives
+        .iter()
+        .find(|own| own.gpu == surface.id.gpu)
+        .map_or(0.0, |own| own.strain)
 }
 
 /// Where nothing was measured: kernels of one shape move by 5–30 % between versions and more

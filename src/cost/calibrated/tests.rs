@@ -149,10 +149,10 @@ mod files {
 }
 
 mod choice {
-    use crate::catalog::GpuId;
+    use crate::catalog::{Catalog, GpuId};
     use crate::cost::calibrated::{
-        Attributes, CalibrationFile, Calibrations, Errors, Family, Forest, Match, Surface,
-        SurfaceRow, TableId, VERSION, Wanted,
+        Attributes, CalibrationFile, Calibrations, Errors, Family, Forest, Match, StandIn, Surface,
+        SurfaceRow, TableId, VERSION, Wanted, relatives,
     };
 
     fn surface(version: &str, rows: usize) -> Surface {
@@ -205,32 +205,101 @@ mod choice {
         assert_eq!(find("").0, "1.3.0rc20", "the newest");
     }
 
+    /// A file of one surface.
+    fn file_of(family: Family, gpu: &str, engine: &str) -> CalibrationFile {
+        let mut own = surface("1.3.0", 5);
+        own.id.family = family;
+        own.id.gpu = GpuId::new(gpu).unwrap();
+        own.id.engine = engine.to_owned();
+        own.parameters = family
+            .parameters()
+            .iter()
+            .map(|known| known.start)
+            .collect();
+        own.range = vec![(0.0, 1.0); family.sizes()];
+        let names = family
+            .parameters()
+            .iter()
+            .map(|known| known.name.to_owned());
+        CalibrationFile {
+            version: VERSION,
+            data: "1".to_owned(),
+            code: "2".to_owned(),
+            gpu: own.id.gpu.clone(),
+            parameters: [(family, names.collect())].into(),
+            stand_ins: Vec::new(),
+            surfaces: vec![SurfaceRow::of(&own)],
+        }
+    }
+
+    /// A GPU of which another engine was measured, and a relative of which the wanted engine was.
+    #[test]
+    fn a_relative_of_another_balance_is_believed_less() {
+        let catalog = Catalog::embedded().unwrap();
+        let kin_of = |id: &str| {
+            let gpu = catalog.gpu(&id.parse().unwrap()).unwrap();
+            relatives(gpu, Family::Decode, &catalog)
+        };
+        let strain = |id: &str, kin: &str| {
+            let all = kin_of(id);
+            all.iter()
+                .find(|own| own.gpu.as_str() == kin)
+                .unwrap()
+                .strain
+        };
+        assert_eq!(strain("h200-sxm", "h100-sxm"), 0.0);
+        assert_eq!(strain("b200-sxm", "gb200"), 0.0);
+        let h20 = strain("h20-96", "h200-sxm");
+        assert!((0.2..0.5).contains(&h20), "{h20}");
+        let of = |gpu: &str, engine: &str| {
+            let mut own = surface("1", 100);
+            own.id.gpu = GpuId::new(gpu).unwrap();
+            own.id.family = Family::Decode;
+            own.id.engine = engine.to_owned();
+            own
+        };
+        // An H200's tables were seen to stand in within 3 %, another engine's were never seen to.
+        let known = CalibrationFile {
+            stand_ins: vec![StandIn::of(
+                Family::Decode,
+                Match::Relative,
+                &Errors {
+                    rows: 100,
+                    median: 0.03,
+                    ..Errors::default()
+                },
+            )],
+            ..file_of(Family::Decode, "h200-sxm", "vllm")
+        };
+        let known = Calibrations::parse(&known.text(), "h200.ron").unwrap();
+        let near = |gpu: &str| {
+            let calibrations = known.with(vec![of(gpu, "another")]);
+            let gpu = GpuId::new(gpu).unwrap();
+            let wanted = Wanted {
+                gpu: &gpu,
+                family: Family::Decode,
+                precision: "bfloat16",
+                engine: "vllm",
+                version: "1.3.0",
+                kernel: "",
+                tags: &[],
+            };
+            calibrations.find(&wanted, &kin_of(gpu.as_str())).unwrap().1
+        };
+        assert_eq!(near("h100-sxm"), Match::Relative);
+        assert_eq!(near("h20-96"), Match::Engine);
+        // Alone, the relative stands in, and says by how much less it is believed.
+        let calibrations = Calibrations::of(vec![of("h200-sxm", "vllm")]);
+        let (kin, own) = (kin_of("h20-96"), of("h200-sxm", "vllm"));
+        let widened = calibrations.band_among(&kin, &own, Match::Relative).below;
+        let plain = calibrations.band(&own, Match::Relative).below;
+        assert!((widened - plain - h20).abs() < 1e-12);
+    }
+
     /// One family calibrated anew: the other's surfaces stay, with the names of their parameters.
     #[test]
     fn a_file_over_an_older_one_can_be_read() {
-        let of = |family: Family| {
-            let mut own = surface("1.3.0", 5);
-            own.id.family = family;
-            own.parameters = family
-                .parameters()
-                .iter()
-                .map(|known| known.start)
-                .collect();
-            own.range = vec![(0.0, 1.0); family.sizes()];
-            let names = family
-                .parameters()
-                .iter()
-                .map(|known| known.name.to_owned());
-            CalibrationFile {
-                version: VERSION,
-                data: "1".to_owned(),
-                code: "2".to_owned(),
-                gpu: own.id.gpu.clone(),
-                parameters: [(family, names.collect())].into(),
-                stand_ins: Vec::new(),
-                surfaces: vec![SurfaceRow::of(&own)],
-            }
-        };
+        let of = |family| file_of(family, "gb200", "trtllm");
         let file = of(Family::Gemm).over(of(Family::Rowwise));
         let read = Calibrations::parse(&file.text(), "mine.ron").unwrap();
         let families: Vec<Family> = read.surfaces().iter().map(|own| own.id.family).collect();

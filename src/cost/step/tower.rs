@@ -5,6 +5,7 @@ use super::curve::Priced;
 use super::exchange::{Exchange, Groups};
 use super::kinds::LayerKind;
 use super::launches::Launches;
+use super::noting::Noting;
 use super::price::{Issued, StepPrice};
 use super::shape::LaneShape;
 use crate::cost::collective::{CommGroup, all_gather, all_reduce};
@@ -21,7 +22,7 @@ use std::sync::Arc;
 /// What all towers of a replica share: how its ranks lie and what they charge.
 pub(super) struct Ranks {
     pub(super) layout: Layout,
-    pub(super) prices: Arc<dyn Prices>,
+    pub(super) prices: Arc<Noting>,
     pub(super) roofline: RooflineOn,
     pub(super) tp: CommGroup,
     pub(super) dp: CommGroup,

@@ -1,5 +1,5 @@
 use super::*;
-use crate::sim::{Counts, Provenance, Stats, Window, Work};
+use crate::sim::{Counts, Extrapolated, Provenance, Stats, Window, Work};
 use crate::units::Seconds;
 
 fn summary(ttft_ms: f64, saturated: bool) -> Arc<Summary> {
@@ -43,6 +43,7 @@ fn summary(ttft_ms: f64, saturated: bool) -> Arc<Summary> {
             fidelity: "Roofline",
             engines: vec!["vLLM 0.11.0".to_owned()],
             band: (-0.3, 0.3),
+            extrapolated: None,
             origins: vec![("calibrated", 0.83), ("roofline", 0.17)],
             time_shares: Vec::new(),
             seed: 7,
@@ -173,4 +174,36 @@ fn a_result_says_where_its_times_come_from() {
         "70 % of the time from a relative’s calibration, 30 % calibrated"
     );
     assert_eq!(origins_text(&[]), "no device time");
+}
+
+#[test]
+fn what_reaches_beyond_measurements_is_said() {
+    let mut from = Provenance {
+        fidelity: "calibrated",
+        engines: Vec::new(),
+        band: (0.0, 0.0),
+        origins: vec![("calibrated", 0.88), ("calibrated, extrapolated", 0.12)],
+        extrapolated: None,
+        time_shares: Vec::new(),
+        seed: 1,
+    };
+    let plain = "88 % of the time from calibrated operators, 12 % extrapolated";
+    assert_eq!(sources_text(&from), plain);
+    let beyond = |share, factor| {
+        Some(Extrapolated {
+            share,
+            factor,
+            class: "attention",
+        })
+    };
+    from.extrapolated = beyond(0.12, 80.4);
+    assert_eq!(
+        sources_text(&from),
+        format!("{plain}; 12 % of it beyond what was measured, up to ×80 (attention)")
+    );
+    from.extrapolated = beyond(0.12, 2.04);
+    assert!(sources_text(&from).ends_with("up to ×2.0 (attention)"));
+    // What takes no time worth the word is not worth a word.
+    from.extrapolated = beyond(0.004, 80.4);
+    assert_eq!(sources_text(&from), plain);
 }

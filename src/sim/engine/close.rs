@@ -4,7 +4,8 @@ use super::{Engine, Scenario, SimError};
 use crate::cluster::ChannelId;
 use crate::cost::{Class, Origin};
 use crate::sim::breakdown::breakdown;
-use crate::sim::summary::{Provenance, Reuse, Summary};
+use crate::sim::pricer::Pricer;
+use crate::sim::summary::{Extrapolated, Provenance, Reuse, Summary};
 use crate::sim::verdict::{Facts, verdict};
 
 impl Engine<'_> {
@@ -169,11 +170,24 @@ impl Engine<'_> {
                 engines,
                 band: (-share(off[0]), share(off[1])),
                 origins,
+                extrapolated: self.extrapolated(|origin| share(by_origin[origin as usize])),
                 time_shares,
                 seed: scenario.workload.seed,
             },
             work,
         }
+    }
+
+    /// How much of the time was priced outside what was measured, and how far.
+    fn extrapolated(&self, share: impl Fn(Origin) -> f64) -> Option<Extrapolated> {
+        let farthest = self.pricers.iter().flatten().filter_map(Pricer::farthest);
+        let (factor, class) = farthest.max_by(|a, b| a.0.total_cmp(&b.0))?;
+        let share = share(Origin::Extrapolated) + share(Origin::RelativeExtrapolated);
+        (share > 0.0).then_some(Extrapolated {
+            share,
+            factor,
+            class: class.name(),
+        })
     }
 
     /// What the lanes' prefix caches saved, in all.

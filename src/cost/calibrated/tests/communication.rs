@@ -1,9 +1,9 @@
 //! Collectives and expert exchanges: what is true of any parameters, and DeepEP's own table.
 
-use crate::catalog::{Catalog, GpuId};
+use crate::catalog::Catalog;
 use crate::cost::calibrated::{
     Calibrations, Collective, Deepep, DeepepLowLatency, EngineAllReduce, Exchange, Family,
-    Hardware, Kernel, NvlinkExchange, Parameter, Way, distinct, relatives,
+    Hardware, Kernel, NvlinkExchange, Parameter, Relative, Way, distinct, relatives,
 };
 use proptest::prelude::*;
 
@@ -175,19 +175,25 @@ fn what_happens_on_a_hosts_pcie_is_lent_to_nobody() {
         assert!(
             of("a100-80-sxm", family)
                 .iter()
-                .all(|own| own.as_str() != "l40s")
+                .all(|own| own.gpu.as_str() != "l40s")
         );
         // The first that was measured: B300's tables are nowhere.
         let first = |id: &str| {
             let kin = of(id, family);
-            let known = |own: &&GpuId| calibrations.surfaces().iter().any(|s| s.id.gpu == **own);
-            kin.iter().find(known).unwrap().to_string()
+            let known = |own: &&Relative| {
+                let mut all = calibrations.surfaces().iter();
+                all.any(|surface| surface.id.gpu == own.gpu)
+            };
+            kin.iter().find(known).unwrap().gpu.to_string()
         };
         assert_eq!(first("gb300"), "gb200");
         assert_eq!(first("h800-sxm"), "h100-sxm");
     }
     let ada = of("l20", Family::Gemm);
-    assert_eq!([ada[0].as_str(), ada[1].as_str()], ["rtx-4090", "l40s"]);
+    assert_eq!(
+        [ada[0].gpu.as_str(), ada[1].gpu.as_str()],
+        ["rtx-4090", "l40s"]
+    );
 }
 
 #[test]
