@@ -3,7 +3,7 @@
 use super::read::read_from;
 use super::row::{Condition, Deployment, Sharding};
 use super::*;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Dtype, GpuId};
 use crate::model::Models;
 use crate::plan::EngineKind;
 
