@@ -129,7 +129,7 @@ fn models_and_gpus_go_by_the_names_tables_have() {
             model: String::new(),
             ..condition()
         };
-        let design = design_of(&own, &recipes, &catalog, &models).unwrap();
+        let design = design_of(&own, &recipes, &catalog, &models).unwrap().design;
         let node = match &design.cluster.groups[0].kind {
             crate::cluster::GroupKind::Node(id) => catalog.node(id).unwrap(),
             other => panic!("{other:?}"),
