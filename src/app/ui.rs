@@ -209,6 +209,12 @@ impl App {
             load: LoadKind::of(project.workload.arrivals),
             statistic: self.view.results.statistic(project),
             slo: Some(project.slo),
+            remarks: project
+                .designs
+                .iter()
+                .filter_map(|design| self.outcome.design(&design.id)?.validated.as_ref())
+                .map(|own| own.words())
+                .collect(),
         };
         curve_figure(&series, &look).ok()
     }

@@ -222,6 +222,10 @@ pub(super) fn write_curves(
         load: LoadKind::of(input.ask.workload.arrivals),
         statistic: Statistic::nearest(input.project.curve.percentile),
         slo: Some(input.project.slo),
+        remarks: curves
+            .iter()
+            .filter_map(|curve| Some(curve.validated.as_ref()?.words()))
+            .collect(),
     };
     let (figure, table) = curve_figure(&series, &look).map_err(|e| Failure::usage(&e))?;
     std::fs::create_dir_all(dir)

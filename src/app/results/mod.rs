@@ -1,5 +1,6 @@
 //! The bottom panel: curves, their table, what limits a design, memory, theoretical cost, calibrations, problems.
 
+mod band;
 mod breakdown;
 pub(super) mod calibration;
 mod cost;

@@ -5,6 +5,7 @@ mod detail;
 pub(in crate::app) mod figures;
 mod pages;
 mod sheet;
+mod tables;
 
 use super::{Shown, empty_ui, progress_ui};
 use crate::app::command::{Action, Actions, ValidationTask};
@@ -72,11 +73,11 @@ impl Default for ValidationView {
             page: Page::default(),
             by: By::default(),
             group_sort: Sort {
-                column: pages::GROUP_TPOT,
+                column: tables::GROUP_TPOT,
                 descending: true,
             },
             row_sort: Sort {
-                column: pages::ROW_TPOT_ERROR,
+                column: tables::ROW_TPOT_ERROR,
                 descending: true,
             },
             only: None,
@@ -164,8 +165,8 @@ fn page_ui(
     match view.page {
         Page::Overview => pages::overview_ui(ui, theme, checked),
         Page::Parity => pages::parity_ui(ui, theme, view, checked, actions),
-        Page::Groups => pages::groups_ui(ui, theme, view, checked),
-        Page::Rows => pages::rows_ui(ui, theme, view, checked, actions),
+        Page::Groups => tables::groups_ui(ui, theme, view, checked),
+        Page::Rows => tables::rows_ui(ui, theme, view, checked, actions),
         Page::Refused => pages::refused_ui(ui, theme, checked),
     }
 }
