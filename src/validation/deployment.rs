@@ -144,7 +144,7 @@ fn squeezed(name: &str) -> String {
 
 /// Endings of published names that say how a checkpoint was tuned or stored, not its shape.
 const ENDINGS: [&str; 12] = [
-    "fp8", "fp4", "nvfp4", "mxfp4", "bf16", "awq", "w4a16", "instruct", "chat", "2507", "0528",
+    "fp8", "nvfp4", "mxfp4", "fp4", "bf16", "awq", "w4a16", "instruct", "chat", "2507", "0528",
     "v2",
 ];
 
