@@ -297,6 +297,7 @@ fn edit_to_coarse_curve(c: &mut Criterion) {
         catalog: Arc::clone(&setting.catalog),
         models: Arc::clone(&setting.models),
         fidelity: calibrated(&setting),
+        known: Arc::default(),
     };
     for (name, stage) in [("coarse", Stage::Coarse), ("fine", Stage::Fine)] {
         c.bench_function(&format!("edit to {name} curve"), |b| {

@@ -12,8 +12,8 @@ use crate::catalog::Catalog;
 use crate::cost::calibrated::{Calibrations, KIND};
 use crate::cost::{Fidelity, Roofline};
 use crate::jobs::{
-    CalibrationMessage, CalibrationProgress, CalibrationRunner, CalibrationWork, FidelityChoice,
-    Loaded, Refit, Waker,
+    CalibrationMessage, CalibrationRunner, CalibrationWork, FidelityChoice, Loaded, Refit, Waker,
+    WorkProgress,
 };
 use crate::report::Figure;
 use std::path::{Path, PathBuf};
@@ -121,13 +121,13 @@ impl Calibrating {
 
     /// What reading prices is at.
     #[must_use]
-    pub fn prices_progress(&self) -> Option<CalibrationProgress> {
+    pub fn prices_progress(&self) -> Option<WorkProgress> {
         self.prices.progress()
     }
 
     /// What comparing, fitting or writing is at.
     #[must_use]
-    pub fn work_progress(&self) -> Option<CalibrationProgress> {
+    pub fn work_progress(&self) -> Option<WorkProgress> {
         self.work.progress()
     }
 

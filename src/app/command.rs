@@ -254,6 +254,15 @@ pub enum CalibrationTask {
     Discard,
 }
 
+/// Something to do with measured rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ValidationTask {
+    /// Stop predicting them.
+    Cancel,
+    /// Ask how to open one as a design, by its place among the predicted.
+    AskOpen(usize),
+}
+
 /// A request with data.
 pub enum Action {
     /// A command.
@@ -278,6 +287,8 @@ pub enum Action {
     Prices(FidelityChoice),
     /// Do something with calibrations.
     Calibration(CalibrationTask),
+    /// Do something with measured rows.
+    Validation(ValidationTask),
     /// Do something with a file.
     File(FileTask),
     /// Read a model's files and show what they say.

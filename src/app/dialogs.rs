@@ -46,6 +46,15 @@ pub enum Dialog {
         /// What the user wanted.
         after: After,
     },
+    /// A measured row is about to be opened as a design.
+    Measured {
+        /// Its place among the predicted.
+        index: usize,
+        /// Its name in the file.
+        name: String,
+        /// What its client sent.
+        load: String,
+    },
     /// Something failed; nothing was lost.
     Error {
         /// What was attempted.
@@ -70,6 +79,13 @@ pub enum Answer {
     SaveThen(After),
     /// It goes; do it without saving.
     DiscardThen(After),
+    /// It goes; open the measured row.
+    OpenMeasured {
+        /// Its place among the predicted.
+        index: usize,
+        /// With its client's load in place of the document's.
+        with_workload: bool,
+    },
 }
 
 impl Dialog {
@@ -108,6 +124,9 @@ impl Dialog {
                     } => path_ui(ui, theme, *purpose, text, error, focused, actions),
                     Self::Waiting { purpose } => waiting_ui(ui, theme, *purpose, actions),
                     Self::Unsaved { after } => unsaved_ui(ui, theme, document, after),
+                    Self::Measured { index, name, load } => {
+                        measured_ui(ui, theme, *index, name, load)
+                    }
                     Self::Error {
                         title,
                         path,
@@ -280,6 +299,30 @@ fn unsaved_ui(ui: &mut Ui, theme: &Theme, document: &str, after: &After) -> Answ
             .clicked()
         {
             answer = Answer::DiscardThen(after.clone());
+        }
+    });
+    answer
+}
+
+fn measured_ui(ui: &mut Ui, theme: &Theme, index: usize, name: &str, load: &str) -> Answer {
+    let mut answer = Answer::None;
+    title_ui(ui, "Open a measured row as a design");
+    ui.add(egui::Label::new(muted(theme, name)).wrap());
+    ui.add_space(space::XS);
+    ui.label("Take over its client’s load, too?");
+    ui.add(egui::Label::new(muted(theme, load)).wrap());
+    let words = "All designs of the project share one workload. One undo takes both back.";
+    ui.add(egui::Label::new(muted(theme, words).small()).wrap());
+    buttons(ui, |ui| {
+        let both = ui.add(primary(theme, "Design and load")).clicked();
+        if ui.button("Design alone").clicked() || both {
+            answer = Answer::OpenMeasured {
+                index,
+                with_workload: both,
+            };
+        }
+        if ui.button("Cancel").clicked() {
+            answer = Answer::Closed;
         }
     });
     answer

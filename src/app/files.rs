@@ -38,6 +38,8 @@ pub enum Purpose {
     Compare,
     /// A folder of measured tables to fit.
     Calibrate,
+    /// A file of measured deployments to predict.
+    Rows,
 }
 
 impl Purpose {
@@ -53,6 +55,7 @@ impl Purpose {
             Self::Profile => "Choose a profile",
             Self::Compare => "Compare with measured tables",
             Self::Calibrate => "Calibrate from measured tables",
+            Self::Rows => "Validate with measured rows",
         }
     }
 
@@ -65,6 +68,7 @@ impl Purpose {
             Self::Model => "Type the path of a Hugging Face config.json",
             Self::Export => "Type a path without ending; .png, .svg and .csv are written",
             Self::Trace => "Type the path of a CSV file",
+            Self::Rows => "Type the path of a CSV file with a row for each benchmark run",
             Self::Profile | Self::Compare | Self::Calibrate => {
                 "Type the path of a folder of kernel tables: <operator>/<gpu>.csv or .csv.gz"
             }
@@ -91,7 +95,8 @@ impl Purpose {
             | Self::Trace
             | Self::Profile
             | Self::Compare
-            | Self::Calibrate => Vec::new(),
+            | Self::Calibrate
+            | Self::Rows => Vec::new(),
         }
     }
 
@@ -106,13 +111,14 @@ impl Purpose {
             Self::Trace | Self::Profile => "Choose",
             Self::Compare => "Compare",
             Self::Calibrate => "Calibrate",
+            Self::Rows => "Validate",
         }
     }
 
     /// Whether the file must exist already.
     #[must_use]
     pub const fn reads(self) -> bool {
-        matches!(self, Self::Open | Self::Model | Self::Trace) || self.is_folder()
+        matches!(self, Self::Open | Self::Model | Self::Trace | Self::Rows) || self.is_folder()
     }
 
     /// Whether a folder is wanted, not a file.
@@ -303,6 +309,7 @@ fn dialog(purpose: Purpose, start: Option<PathBuf>, name: &str) -> rfd::FileDial
         Purpose::Model => dialog.add_filter("Model configuration", &["json"]),
         Purpose::Export => dialog.set_file_name(name),
         Purpose::Trace => dialog.add_filter("Traces (*.csv, *.jsonl)", &["csv", "jsonl"]),
+        Purpose::Rows => dialog.add_filter("Measured rows (*.csv)", &["csv"]),
         Purpose::Profile | Purpose::Compare | Purpose::Calibrate => dialog,
     };
     match start {

@@ -37,6 +37,7 @@ impl App {
                 Action::Example(name) => self.leave_document(After::Example(name), ctx),
                 Action::Prices(choice) => self.choose_prices(choice),
                 Action::Calibration(task) => self.calibration_task(task),
+                Action::Validation(task) => self.validation_task(task),
                 Action::File(task) => self.file_task(task),
                 Action::Import(checkpoint) => self.files.import_model(checkpoint),
             }
@@ -117,7 +118,7 @@ impl App {
         }
     }
 
-    fn show(&mut self, design: DesignId) {
+    pub(super) fn show(&mut self, design: DesignId) {
         if self.view.design != design {
             self.view.design = design;
             self.view.selection = Selection::default();
@@ -215,6 +216,10 @@ impl App {
                 self.go_on(after, ctx);
                 return;
             }
+            Answer::OpenMeasured {
+                index,
+                with_workload,
+            } => self.open_measured(index, with_workload),
         }
         self.dialog = None;
     }
@@ -230,10 +235,14 @@ impl App {
 
     fn ask(&mut self, purpose: Purpose) {
         if purpose == Purpose::Export && self.export_data().is_none() {
-            let words = if self.view.results.tab == ResultsTab::Calibration {
-                "There is no plot to export yet: compare with measured tables first"
-            } else {
-                "There is no curve to export yet: simulate a design first"
+            let words = match self.view.results.tab {
+                ResultsTab::Calibration => {
+                    "There is no plot to export yet: compare with measured tables first"
+                }
+                ResultsTab::Validation => {
+                    "There is no plot to export yet: validate with measured rows first"
+                }
+                _ => "There is no curve to export yet: simulate a design first",
             };
             self.toasts.push(Tone::Warning, words);
             return;
@@ -254,6 +263,7 @@ impl App {
             Purpose::Export => match self.view.results.tab {
                 ResultsTab::Cost => format!("{name}-cost"),
                 ResultsTab::Calibration => self.view.results.calibration.export_name().to_owned(),
+                ResultsTab::Validation => "validation".to_owned(),
                 _ => format!("{name}-curve"),
             },
             Purpose::Open
@@ -261,7 +271,8 @@ impl App {
             | Purpose::Trace
             | Purpose::Profile
             | Purpose::Compare
-            | Purpose::Calibrate => String::new(),
+            | Purpose::Calibrate
+            | Purpose::Rows => String::new(),
         }
     }
 
@@ -293,6 +304,7 @@ impl App {
                 Purpose::Profile => self.choose_prices(FidelityChoice::Measured(path)),
                 Purpose::Compare => self.compare_with(path),
                 Purpose::Calibrate => self.calibrate_from(path),
+                Purpose::Rows => self.validate_rows(path),
                 Purpose::Trace => {
                     let path = path.to_string_lossy().into_owned();
                     self.history

@@ -19,6 +19,7 @@ impl App {
             self.take_news(news);
         }
         self.take_calibration_news();
+        self.take_validation_news();
         if self.dialog.is_none() {
             if self.import.is_none() {
                 for command in UiCommand::pressed(ctx) {
@@ -65,6 +66,7 @@ impl App {
             trace,
             study: project.curve.clone(),
             fidelity: Arc::clone(&self.calibrating.fidelity),
+            known: Arc::clone(&self.validating.known),
             catalog: Arc::clone(&self.presets.catalog),
             models: Arc::clone(&self.presets.models),
         });

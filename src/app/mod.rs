@@ -38,6 +38,7 @@ pub mod tool;
 mod topbar;
 mod totals;
 mod ui;
+mod validating;
 mod widgets;
 
 pub use preflight::{Backend, NoDisplay, preflight};
@@ -65,6 +66,7 @@ use std::time::Duration;
 use thiserror::Error;
 use toasts::Toasts;
 use tool::Tool;
+use validating::Validating;
 
 /// How often new results may repaint the window.
 const WAKE: Duration = Duration::from_millis(33);
@@ -139,6 +141,8 @@ pub struct App {
     outcome: Outcome,
     /// Whose prices runs take, and work on calibrations.
     calibrating: Calibrating,
+    /// Predictions of measured rows.
+    validating: Validating,
     /// Number of the last job.
     job: u64,
     /// Revision for which it was last decided what to simulate.
@@ -177,6 +181,7 @@ impl App {
             recent.note(path);
         }
         let waker: Waker = Arc::new(move || wake.request_repaint_after(WAKE));
+        let (validating, unknown) = Validating::new(&waker, options.user_presets.clone());
         let (calibrating, refusal) = Calibrating::new(
             &waker,
             &presets.catalog,
@@ -186,6 +191,7 @@ impl App {
         let mut app = Self {
             presets,
             calibrating,
+            validating,
             view: View {
                 design: starter::fresh_design_id(&[]),
                 selection: Selection::default(),
@@ -219,6 +225,12 @@ impl App {
             app.toasts.push(
                 toasts::Tone::Warning,
                 format!("Calibrations can't be read, prices are the roofline's: {why}"),
+            );
+        }
+        if let Some(why) = unknown {
+            app.toasts.push(
+                toasts::Tone::Warning,
+                format!("What predictions are off by is not known: {why}"),
             );
         }
         app.settle_view();

@@ -9,6 +9,7 @@ use crate::plan::{Design, DesignId, Finding, MemoryBudget, PoolId, Severity};
 use crate::project::Project;
 use crate::report::load_value;
 use crate::study::Stage;
+use crate::validation::Validated;
 use crate::workload::Workload;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -63,6 +64,8 @@ pub struct DesignOutcome {
     pub memory: Vec<(PoolId, MemoryBudget)>,
     /// Whether it could be simulated; none: not planned yet.
     pub runnable: Option<bool>,
+    /// What predictions of its kind are known to be off by.
+    pub validated: Option<Arc<Validated>>,
     /// Why a run failed.
     pub failure: Option<String>,
     stale: Vec<CurvePoint>,
@@ -208,11 +211,13 @@ impl Outcome {
                 findings,
                 memory,
                 runnable,
+                validated,
             } => {
                 if let Some(outcome) = self.of_job(revision, &design) {
                     outcome.findings = findings;
                     outcome.memory = memory;
                     outcome.runnable = Some(runnable);
+                    outcome.validated = validated;
                     if !runnable {
                         outcome.stale.clear();
                         outcome.complete = true;

@@ -45,9 +45,29 @@ impl App {
             }
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 fidelity_ui(ui, theme, shown, queue);
+                validated_ui(ui, theme, shown, queue);
             });
         });
     }
+}
+
+/// What predictions of the design in view are known to be off by.
+fn validated_ui(ui: &mut Ui, theme: &Theme, shown: &Shown<'_>, queue: &mut Vec<Action>) {
+    let outcome = shown.inspected.outcome;
+    let Some(own) = outcome.and_then(|own| own.validated.as_deref()) else {
+        return;
+    };
+    let color = if own.group.is_some() {
+        theme.text_muted
+    } else {
+        theme.warning
+    };
+    let words = RichText::new(own.short()).small().color(color);
+    let button = ui.add(Button::new(words).frame(false).small());
+    if button.clicked() {
+        queue.push(Action::Results(ResultsTab::Validation));
+    }
+    button.on_hover_text(own.words());
 }
 
 /// What is offered, and what each is.

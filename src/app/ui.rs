@@ -27,6 +27,7 @@ impl eframe::App for App {
     fn on_exit(&mut self, _gl: Option<&eframe::glow::Context>) {
         self.runner.cancel();
         self.calibrating.cancel();
+        self.validating.cancel();
     }
 
     fn clear_color(&self, visuals: &egui::Visuals) -> [f32; 4] {
@@ -68,7 +69,12 @@ impl App {
             trace: trace_read(&self.trace),
         };
         let progress = self.runner.progress();
-        let shown = Shown::new(&inspected, &self.outcome, &self.calibrating, progress);
+        let shown = Shown::new(
+            &inspected,
+            &self.outcome,
+            (&self.calibrating, &self.validating),
+            progress,
+        );
         let mut queue: Vec<Action> = Vec::new();
         Panel::bottom("status")
             .exact_size(26.0)
@@ -162,8 +168,8 @@ impl App {
         }
     }
 
-    /// What is in view as a figure and a table, the curves unless it is the cost or the calibration
-    /// page; none: nothing was simulated or compared.
+    /// What is in view as a figure and a table, the curves unless it is the cost, the calibration or the
+    /// validation page; none: nothing was simulated or compared.
     pub(super) fn export_data(&self) -> Option<(crate::report::Figure, crate::report::Table)> {
         use crate::report::{CurveLook, CurveSeries, LoadKind, curve_figure, load_value};
         if self.view.results.tab == super::results::ResultsTab::Cost {
@@ -171,6 +177,9 @@ impl App {
         }
         if self.view.results.tab == super::results::ResultsTab::Calibration {
             return self.view.results.calibration.export(&self.calibrating);
+        }
+        if self.view.results.tab == super::results::ResultsTab::Validation {
+            return self.view.results.validation.export(&self.validating);
         }
         let project = self.history.project();
         let series: Vec<CurveSeries> = project
@@ -200,6 +209,12 @@ impl App {
             load: LoadKind::of(project.workload.arrivals),
             statistic: self.view.results.statistic(project),
             slo: Some(project.slo),
+            remarks: project
+                .designs
+                .iter()
+                .filter_map(|design| self.outcome.design(&design.id)?.validated.as_ref())
+                .map(|own| own.words())
+                .collect(),
         };
         curve_figure(&series, &look).ok()
     }

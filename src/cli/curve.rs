@@ -2,13 +2,14 @@
 
 use super::input::{Input, cannot_run};
 use super::simulate::to_json;
-use super::{Failure, InputArgs, print};
+use super::{Failure, InputArgs, print, validated};
 use crate::plan::{Design, Plan};
 use crate::report::{
     CurveLook, CurveSeries, LoadKind, Statistic, curve_figure, load_value, write_figure,
 };
 use crate::sim::{SimError, Summary};
 use crate::study::{CurveStudy, MAX_POINTS, Point, Stage};
+use crate::validation::Validated;
 use crate::workload::Load;
 use clap::Args;
 use rayon::prelude::*;
@@ -38,6 +39,8 @@ pub struct CurveArgs {
 pub(super) struct Curve<'a> {
     pub(super) design: &'a Design,
     pub(super) points: Vec<(Load, Arc<Summary>)>,
+    /// What predictions of its kind are known to be off by.
+    pub(super) validated: Option<Validated>,
 }
 
 pub(super) fn curve(args: &CurveArgs) -> Result<(), Failure> {
@@ -66,6 +69,7 @@ pub(super) fn curve(args: &CurveArgs) -> Result<(), Failure> {
         )));
     }
     let curves = simulate_curves(&input, args.input.design.as_deref(), &study)?;
+    let rankings = validated::rankings(&curves);
     if args.input.json {
         let points: Vec<Value> = curves
             .iter()
@@ -76,10 +80,25 @@ pub(super) fn curve(args: &CurveArgs) -> Result<(), Failure> {
                     .map(|(load, summary)| to_json(curve.design.id.as_str(), *load, summary))
             })
             .collect();
-        say!("{:#}", json!({ "points": points }));
+        let errors: serde_json::Map<String, Value> = curves
+            .iter()
+            .map(|curve| {
+                let own = validated::as_json(curve.validated.as_ref());
+                (curve.design.id.as_str().to_owned(), own)
+            })
+            .collect();
+        let all = json!({
+            "points": points,
+            "validated": errors,
+            "rankings": validated::rankings_json(&rankings),
+        });
+        say!("{all:#}");
     } else {
         for curve in &curves {
             print_curve(curve);
+        }
+        for ranking in &rankings {
+            say!("{}", print::plain(&ranking.words()));
         }
     }
     if let Some(dir) = &args.out {
@@ -128,9 +147,10 @@ pub(super) fn simulate_curves<'a>(
         .collect();
     let mut curves: Vec<Curve<'a>> = planned
         .iter()
-        .map(|(design, _)| Curve {
+        .map(|(design, plan)| Curve {
             design,
             points: Vec::new(),
+            validated: input.validated(plan),
         })
         .collect();
     for ((index, point), outcome) in tasks.into_iter().zip(outcomes) {
@@ -180,6 +200,9 @@ pub(super) fn print_curve(curve: &Curve<'_>) {
             if s.saturated { "  saturated" } else { "" }
         );
     }
+    if let Some(own) = &curve.validated {
+        say!("  validated: {}", own.words());
+    }
 }
 
 /// Writes plot and data; says where.
@@ -205,6 +228,10 @@ pub(super) fn write_curves(
         load: LoadKind::of(input.ask.workload.arrivals),
         statistic: Statistic::nearest(input.project.curve.percentile),
         slo: Some(input.project.slo),
+        remarks: curves
+            .iter()
+            .filter_map(|curve| Some(curve.validated.as_ref()?.words()))
+            .collect(),
     };
     let (figure, table) = curve_figure(&series, &look).map_err(|e| Failure::usage(&e))?;
     std::fs::create_dir_all(dir)

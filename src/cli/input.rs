@@ -6,9 +6,10 @@ use crate::catalog::{Catalog, user_presets_dir};
 use crate::cost::Fidelity;
 use crate::jobs::FidelityChoice;
 use crate::model::Models;
-use crate::plan::{Compiled, Design, Severity, compile};
+use crate::plan::{Compiled, Design, Plan, Severity, compile};
 use crate::project::{Project, load, resolve};
 use crate::study::Ask;
+use crate::validation::{Deployed, KnownErrors, Validated};
 use crate::workload::{Arrivals, Load, Trace, WorkloadError, read_trace};
 use std::path::Path;
 use std::sync::Arc;
@@ -20,6 +21,7 @@ pub(super) struct Input {
     pub(super) catalog: Arc<Catalog>,
     pub(super) models: Models,
     pub(super) ask: Ask,
+    known: KnownErrors,
 }
 
 impl Input {
@@ -70,11 +72,13 @@ impl Input {
             trace,
             fidelity: prices(fidelity, &catalog, user.as_deref())?,
         };
+        let known = KnownErrors::load(user.as_deref()).map_err(|e| Failure::usage(&e))?;
         Ok(Self {
             project,
             catalog,
             models,
             ask,
+            known,
         })
     }
 
@@ -109,6 +113,13 @@ impl Input {
             Arrivals::Trace => Load::TraceSpeed(1.0),
         };
         self.ask.workload.check(load, self.ask.trace.as_ref())
+    }
+
+    /// What predictions of a plan's kind are known to be off by.
+    pub(super) fn validated(&self, plan: &Plan) -> Option<Validated> {
+        let own = Deployed::of(plan, self.ask.demand().longest_context)?;
+        let fidelity = self.ask.fidelity.name();
+        Some(self.known.nearest(&own, fidelity, &self.catalog))
     }
 
     /// Plans a design.

@@ -31,6 +31,7 @@ mod print;
 mod simulate;
 mod trace_options;
 mod validate;
+mod validated;
 
 pub use demo::without_display;
 

@@ -1,7 +1,7 @@
 //! `frontier simulate FILE`: one design under one load.
 
 use super::input::{Input, cannot_run};
-use super::{Failure, InputArgs, print};
+use super::{Failure, InputArgs, print, validated};
 use crate::report::load_value;
 use crate::sim::{
     Control, Progress, Recording, Scenario, SimError, Summary, Timeline, Trace, run_recorded,
@@ -68,6 +68,7 @@ pub(super) fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
             Arrivals::Trace => Load::TraceSpeed(1.0),
         },
     };
+    let errors = input.validated(plan);
     let scenario = Scenario {
         plan: Arc::clone(plan),
         workload: input.ask.workload.clone(),
@@ -84,15 +85,20 @@ pub(super) fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
     }
     if args.input.json {
         let mut value = to_json(design.id.as_str(), load, &summary);
-        if args.stats
-            && let Some(object) = value.as_object_mut()
-        {
-            object.insert("stats".to_owned(), stats(&summary, wall));
+        if let Some(object) = value.as_object_mut() {
+            let own = validated::as_json(errors.as_ref());
+            object.insert("validated".to_owned(), own);
+            if args.stats {
+                object.insert("stats".to_owned(), stats(&summary, wall));
+            }
         }
         say!("{value:#}");
     } else {
         say!("{}, {}", print::plain(&design.name), print::load(load));
         say!("{}", print::summary(&summary));
+        if let Some(own) = &errors {
+            say!("  validated  {}", own.words());
+        }
         if args.stats {
             say!("  run        {}", stats(&summary, wall));
         }

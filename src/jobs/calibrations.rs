@@ -1,17 +1,17 @@
 //! Background work on calibrations: reading the prices of a fidelity, holding measured tables
 //! against them, fitting anew, keeping what was fitted.
 
-use super::curves::{Waker, panic_text};
+use super::curves::Waker;
 use super::fidelity::{FidelityChoice, Loaded};
+use super::work::{Shared, WorkProgress, guarded};
 use crate::calibrate::{
     Comparison, Outcome, calibrate_tables, compare, held_out, read_tables, write_over,
 };
 use crate::catalog::Catalog;
 use crate::cost::calibrated::Calibrations;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// What is to be done.
@@ -72,17 +72,6 @@ pub enum CalibrationMessage {
     Kept(PathBuf, Result<Vec<PathBuf>, String>),
 }
 
-/// What a job is at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CalibrationProgress {
-    /// What it does: `Reading tables`.
-    pub stage: &'static str,
-    /// Tables done.
-    pub done: usize,
-    /// Of so many; zero: not known yet.
-    pub total: usize,
-}
-
 /// Names of stages, by number.
 const STAGES: [&str; 5] = [
     "Reading",
@@ -91,33 +80,12 @@ const STAGES: [&str; 5] = [
     "Fitting",
     "Writing",
 ];
+/// What its threads are called.
+const THREAD: &str = "calibration";
 const TABLES: u8 = 1;
 const COMPARING: u8 = 2;
 const FITTING: u8 = 3;
 const WRITING: u8 = 4;
-
-/// State shared with the worker of one job.
-#[derive(Default)]
-struct Shared {
-    cancel: AtomicBool,
-    finished: AtomicBool,
-    stage: AtomicU8,
-    done: AtomicUsize,
-    total: AtomicUsize,
-}
-
-impl Shared {
-    fn enter(&self, stage: u8) {
-        self.done.store(0, Ordering::Relaxed);
-        self.total.store(0, Ordering::Relaxed);
-        self.stage.store(stage, Ordering::Relaxed);
-    }
-
-    fn at(&self, done: usize, total: usize) {
-        self.done.fetch_max(done, Ordering::Relaxed);
-        self.total.store(total, Ordering::Relaxed);
-    }
-}
 
 /// Runs jobs on calibrations, one at a time; a new one supersedes the old, and what a superseded or
 /// cancelled one still says is not heard.
@@ -193,13 +161,8 @@ impl CalibrationRunner {
 
     /// What the running job is at; none: none runs.
     #[must_use]
-    pub fn progress(&self) -> Option<CalibrationProgress> {
-        let shared = self.current.as_ref()?;
-        (!shared.finished.load(Ordering::Acquire)).then(|| CalibrationProgress {
-            stage: STAGES[usize::from(shared.stage.load(Ordering::Relaxed)) % STAGES.len()],
-            done: shared.done.load(Ordering::Relaxed),
-            total: shared.total.load(Ordering::Relaxed),
-        })
+    pub fn progress(&self) -> Option<WorkProgress> {
+        self.current.as_ref()?.progress(&STAGES)
     }
 }
 
@@ -219,41 +182,24 @@ impl Worker {
     fn work(&self, work: &CalibrationWork) -> CalibrationMessage {
         match work {
             CalibrationWork::Prices { choice, user_dir } => {
-                let read = self.guarded(|| self.prices(choice, user_dir.as_deref()));
+                let read = guarded(THREAD, || self.prices(choice, user_dir.as_deref()));
                 CalibrationMessage::Prices(choice.clone(), read)
             }
             CalibrationWork::Compare { dir, calibrations } => {
-                let compared = self.guarded(|| self.compare(dir, calibrations));
+                let compared = guarded(THREAD, || self.compare(dir, calibrations));
                 CalibrationMessage::Compared(dir.clone(), compared.map(Arc::new))
             }
             CalibrationWork::Fit { dir, calibrations } => {
-                let fitted = self.guarded(|| self.fit(dir, calibrations));
+                let fitted = guarded(THREAD, || self.fit(dir, calibrations));
                 CalibrationMessage::Fitted(dir.clone(), fitted.map(Arc::new))
             }
             CalibrationWork::Keep { refit, dir } => {
                 self.shared.enter(WRITING);
-                let kept = self
-                    .guarded(|| write_over(&refit.outcome, dir).map_err(|error| error.to_string()));
+                let write = || write_over(&refit.outcome, dir).map_err(|error| error.to_string());
+                let kept = guarded(THREAD, write);
                 CalibrationMessage::Kept(dir.clone(), kept)
             }
         }
-    }
-
-    /// On threads of its own: fits that take minutes must not hold up the runs of a curve.
-    fn guarded<T: Send>(
-        &self,
-        job: impl FnOnce() -> Result<T, String> + Send,
-    ) -> Result<T, String> {
-        let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads((cores - 1).max(1))
-            .thread_name(|index| format!("calibration {index}"))
-            .build();
-        let caught = catch_unwind(AssertUnwindSafe(|| match pool {
-            Ok(pool) => pool.install(job),
-            Err(_) => job(),
-        }));
-        caught.unwrap_or_else(|panic| Err(panic_text(&*panic)))
     }
 
     fn step(&self, done: usize, total: usize) {

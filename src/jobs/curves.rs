@@ -7,6 +7,7 @@ use crate::model::Models;
 use crate::plan::{Design, DesignId, Finding, MemoryBudget, Plan, PoolId, compile};
 use crate::sim::{SimError, Summary};
 use crate::study::{Ask, CurveStudy, Point, Stage};
+use crate::validation::{Deployed, KnownErrors, Validated};
 use crate::workload::{Load, Trace, Workload};
 use rayon::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -42,6 +43,8 @@ pub struct CurveJob {
     pub study: CurveStudy,
     /// Whose prices.
     pub fidelity: Arc<dyn Fidelity>,
+    /// What predictions are known to be off by.
+    pub known: Arc<KnownErrors>,
     /// Hardware.
     pub catalog: Arc<Catalog>,
     /// Models.
@@ -72,6 +75,8 @@ pub enum CurveMessage {
         memory: Vec<(PoolId, MemoryBudget)>,
         /// Whether it will be simulated.
         runnable: bool,
+        /// What predictions of its kind are known to be off by; none: it does not run.
+        validated: Option<Arc<Validated>>,
     },
     /// A point was simulated.
     Point {
@@ -266,12 +271,21 @@ impl Worker {
             match compiled {
                 Ok(compiled) => {
                     let runnable = compiled.plan.is_some();
+                    let validated = compiled
+                        .plan
+                        .as_ref()
+                        .and_then(|plan| Deployed::of(plan, demand.longest_context))
+                        .map(|own| {
+                            let fidelity = self.job.fidelity.name();
+                            Arc::new(self.job.known.nearest(&own, fidelity, &self.job.catalog))
+                        });
                     self.tell(CurveMessage::Planned {
                         revision: self.job.revision,
                         design: snapshot.id.clone(),
                         findings: compiled.findings,
                         memory: compiled.memory,
                         runnable,
+                        validated,
                     });
                     plans.extend(compiled.plan.map(|plan| (snapshot.id.clone(), plan)));
                 }

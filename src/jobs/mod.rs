@@ -4,10 +4,12 @@
 mod calibrations;
 mod curves;
 mod fidelity;
+mod validations;
+mod work;
 
 pub use crate::study::Stage;
-pub use calibrations::{
-    CalibrationMessage, CalibrationProgress, CalibrationRunner, CalibrationWork, Refit,
-};
+pub use calibrations::{CalibrationMessage, CalibrationRunner, CalibrationWork, Refit};
 pub use curves::{CurveJob, CurveMessage, CurvePoint, CurveRunner, DesignSnapshot, Waker};
 pub use fidelity::{FidelityChoice, FidelityError, Loaded};
+pub use validations::{ValidatedRows, ValidationJob, ValidationMessage, ValidationRunner};
+pub use work::WorkProgress;

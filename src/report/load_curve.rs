@@ -31,6 +31,8 @@ pub struct CurveLook {
     pub statistic: Statistic,
     /// Limits to draw.
     pub slo: Option<Slo>,
+    /// Remarks under it: what predictions are known to be off by.
+    pub remarks: Vec<String>,
 }
 
 /// Three panels (TTFT, TPOT, output tokens/s/GPU) against load, saturated points hollow, SLO lines,
@@ -54,6 +56,11 @@ pub fn curve_figure(
         .any(|s| s.points.iter().any(|(_, summary)| summary.saturated));
     figure.muted_means = any_saturated.then(|| "saturated".to_owned());
     figure.footnote = footnotes(series);
+    for remark in &look.remarks {
+        if !figure.footnote.contains(remark) {
+            figure.footnote.push(remark.clone());
+        }
+    }
     Ok((figure, curve_table(series, look.load)?))
 }
 

@@ -3,6 +3,7 @@
 
 use super::recipe::{Half, RecipeError, Recipes, Served};
 use super::row::{Condition, Deployment, Sharding, Workers};
+use super::setting::{self, Setting};
 use crate::catalog::{Catalog, Gpu, ModelId, Nic, NodeType, SwitchTier, SwitchType};
 use crate::cluster::{
     Cluster, GpuRange, Group, GroupId, GroupKind, Instances, LinkBundle, LinkId, LinkKind, Port,
@@ -44,6 +45,15 @@ const HOP: f64 = 1.5e-6;
 /// The seed of every prediction.
 const SEED: u64 = 1;
 
+/// A condition as a design.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Drawn {
+    /// The design.
+    pub design: Design,
+    /// What is in it that the row does not say, and what its client does.
+    pub settings: Vec<Setting>,
+}
+
 /// The design of a condition.
 ///
 /// # Errors
@@ -53,7 +63,7 @@ pub fn design_of(
     recipes: &Recipes,
     catalog: &Catalog,
     models: &Models,
-) -> Result<Design, DeploymentError> {
+) -> Result<Drawn, DeploymentError> {
     let model = find_model(condition, models)
         .ok_or_else(|| DeploymentError::Model(condition.model_path.clone()))?;
     let node = find_node(&condition.system, catalog)?;
@@ -134,7 +144,7 @@ fn squeezed(name: &str) -> String {
 
 /// Endings of published names that say how a checkpoint was tuned or stored, not its shape.
 const ENDINGS: [&str; 12] = [
-    "fp8", "fp4", "nvfp4", "mxfp4", "bf16", "awq", "w4a16", "instruct", "chat", "2507", "0528",
+    "fp8", "nvfp4", "mxfp4", "fp4", "bf16", "awq", "w4a16", "instruct", "chat", "2507", "0528",
     "v2",
 ];
 
@@ -245,8 +255,12 @@ struct Drawing<'a> {
 }
 
 impl Drawing<'_> {
-    fn design(&self) -> Result<Design, DeploymentError> {
+    fn design(&self) -> Result<Drawn, DeploymentError> {
         let mut pools = Vec::new();
+        let mut settings = Vec::new();
+        let mut note = |pool: &Pool, served: &Served| {
+            settings.extend(setting::of_pool(&pool.name, served, self.condition));
+        };
         let mut model = self.model.clone();
         let servers = match self.condition.deployment {
             Deployment::Colocated(sharding) => {
@@ -254,20 +268,25 @@ impl Drawing<'_> {
                 let (pool, served, next) =
                     self.pool(("replica", Role::Colocated, Half::Both), workers, 0)?;
                 keep(&mut model, &served);
+                note(&pool, &served);
                 pools.push(pool);
                 next
             }
             Deployment::Disaggregated { prefill, decode } => {
-                let (pool, _, next) =
+                let (pool, served, next) =
                     self.pool(("prefill", Role::Prefill, Half::Prefill), prefill, 0)?;
+                note(&pool, &served);
                 pools.push(pool);
                 let (pool, served, next) =
                     self.pool(("decode", Role::Decode, Half::Decode), decode, next)?;
                 keep(&mut model, &served);
+                note(&pool, &served);
                 pools.push(pool);
                 next
             }
         };
+        let client = self.recipes.client(&self.condition.campaign);
+        settings.extend(setting::of_client(&client));
         let c = self.condition;
         let mut design = Design {
             id: DesignId::from_label("measured"),
@@ -290,7 +309,7 @@ impl Drawing<'_> {
             feeds: Vec::new(),
         };
         design.settle();
-        Ok(design)
+        Ok(Drawn { design, settings })
     }
 
     fn layout(&self, sharding: Sharding) -> Result<Layout, DeploymentError> {

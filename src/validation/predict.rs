@@ -1,19 +1,21 @@
 //! Simulates conditions as their clients measured them: closed loop, all requests of a slot at once
 //! to begin with, means over the whole run.
 
-use super::deployment::{DeploymentError, design_of, workload_of};
+use super::deployment::{DeploymentError, Drawn, design_of, workload_of};
+use super::kind::Kind;
 use super::read::{Refused, Rows};
 use super::recipe::Recipes;
 use super::row::{Condition, Measured};
+use super::setting::Setting;
 use crate::catalog::Catalog;
 use crate::cost::Fidelity;
 use crate::model::Models;
-use crate::plan::{Compiled, Demand, Design, Severity, compile};
+use crate::plan::{Compiled, Demand, Severity, compile};
 use crate::sim::{Control, Scenario, SimError, Summary, run_as_client};
 use crate::workload::Load;
 use rayon::prelude::*;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
 
 /// What it takes to predict.
@@ -57,10 +59,10 @@ pub struct Prediction {
     pub summary: Summary,
     /// Version of the (decoding) engine it was taken as.
     pub version: String,
-    /// Whether the model has experts.
-    pub has_experts: bool,
-    /// What the settings were taken from.
-    pub sources: Vec<String>,
+    /// What kind of deployment it is.
+    pub kind: Kind,
+    /// What it was simulated with that its row does not say.
+    pub settings: Vec<Setting>,
 }
 
 /// A condition, measured and predicted.
@@ -73,11 +75,11 @@ pub struct Predicted {
 }
 
 impl Predictor {
-    /// The design of a condition.
+    /// The design of a condition, and its settings.
     ///
     /// # Errors
     /// See [`design_of`].
-    pub fn design(&self, condition: &Condition) -> Result<Design, DeploymentError> {
+    pub fn draw(&self, condition: &Condition) -> Result<Drawn, DeploymentError> {
         design_of(condition, &self.recipes, &self.catalog, &self.models)
     }
 
@@ -90,7 +92,7 @@ impl Predictor {
         condition: &Condition,
         cancel: &AtomicBool,
     ) -> Result<Prediction, Unpredicted> {
-        let design = self.design(condition)?;
+        let Drawn { design, settings } = self.draw(condition)?;
         let version = design
             .pools
             .last()
@@ -110,7 +112,7 @@ impl Predictor {
                 .collect();
             return Err(Unpredicted::CannotRun(causes.join("; ")));
         };
-        let has_experts = plan.model.moe().is_some();
+        let kind = Kind::of(&plan).ok_or(Unpredicted::Nothing)?;
         let scenario = Scenario {
             plan,
             workload,
@@ -127,8 +129,8 @@ impl Predictor {
             tpot: summary.tpot_s.mean,
             summary,
             version,
-            has_experts,
-            sources: Vec::new(),
+            kind,
+            settings,
         })
     }
 
@@ -147,6 +149,7 @@ impl Predictor {
         let each: Vec<Result<Predicted, Refused>> = rows
             .measured
             .par_iter()
+            .filter(|_| !cancel.load(Ordering::Relaxed))
             .map(|measured| {
                 let found = self.predict(&measured.condition, cancel);
                 done();

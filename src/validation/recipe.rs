@@ -198,8 +198,8 @@ impl Recipes {
             over: Vec::new(),
             overheads: Vec::new(),
         };
-        for file in files {
-            let own = read(&file)?;
+        for file in files.iter().filter(|file| file.name != super::known::FILE) {
+            let own = read(file)?;
             all.clients.extend(own.clients);
             all.rules.extend(own.rules);
         }
@@ -383,7 +383,7 @@ impl Served {
     /// A count worked out from the row: numbers and the row's words, added (`+`), multiplied (`*`),
     /// divided (`/`), the larger (`max(a,b)`) or smaller (`min(a,b)`) of two; none: it is no such
     /// text.
-    fn worked_out(&self, text: &str, condition: &Condition) -> Option<u64> {
+    pub(super) fn worked_out(&self, text: &str, condition: &Condition) -> Option<u64> {
         sum(text.trim(), &|word| {
             Some(u64::from(match word {
                 "concurrency" => condition.concurrency,

@@ -168,7 +168,8 @@ impl Predictor {
             longest_context: longest(|own| own.input + own.output).unwrap_or(0),
             longest_prompt: longest(|own| own.input).unwrap_or(0),
         };
-        let Compiled { plan, findings, .. } = compile(&design, &self.catalog, &self.models, demand);
+        let Compiled { plan, findings, .. } =
+            compile(&design.design, &self.catalog, &self.models, demand);
         let Some(plan) = plan else {
             let causes: Vec<&str> = findings
                 .iter()

@@ -3,7 +3,7 @@
 use super::read::read_from;
 use super::row::{Condition, Deployment, Sharding};
 use super::*;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Dtype, GpuId};
 use crate::model::Models;
 use crate::plan::EngineKind;
 
@@ -31,6 +31,32 @@ pub(super) fn condition() -> Condition {
         campaign: "inferencex".to_owned(),
         date: "2026-04-22".to_owned(),
         group: "g".to_owned(),
+    }
+}
+
+/// A group of known errors: vLLM, dense, FP8, co-located.
+pub(super) fn group(gpu: &str, conditions: usize) -> KnownGroup {
+    let spread = Spread {
+        median: 0.04,
+        p10: -0.05,
+        p90: 0.08,
+    };
+    KnownGroup {
+        kind: Kind {
+            gpu: GpuId::from_label(gpu),
+            engine: EngineKind::Vllm,
+            experts: false,
+            weights: Dtype::Fp8,
+            mode: Mode::Colocated,
+        },
+        conditions,
+        gpus: 8,
+        context: 9216,
+        tpot: spread,
+        ttft: Spread {
+            median: 0.15,
+            ..spread
+        },
     }
 }
 
@@ -103,7 +129,7 @@ fn models_and_gpus_go_by_the_names_tables_have() {
             model: String::new(),
             ..condition()
         };
-        let design = design_of(&own, &recipes, &catalog, &models).unwrap();
+        let design = design_of(&own, &recipes, &catalog, &models).unwrap().design;
         let node = match &design.cluster.groups[0].kind {
             crate::cluster::GroupKind::Node(id) => catalog.node(id).unwrap(),
             other => panic!("{other:?}"),

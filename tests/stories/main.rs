@@ -9,10 +9,12 @@
 mod bad_input;
 mod calibrations;
 mod command_line;
+mod deployments;
 mod layers;
 mod operators;
 mod predictions;
 mod replay;
 mod sessions;
 mod support;
+mod validations;
 mod window;

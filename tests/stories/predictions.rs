@@ -88,7 +88,7 @@ impl Replica<'_> {
             date: String::new(),
             group: String::new(),
         };
-        let mut design = predictor.design(&condition).unwrap();
+        let mut design = predictor.draw(&condition).unwrap().design;
         for pool in &mut design.pools {
             pool.precision.kv = self.kv;
             pool.layout.redundant_experts = self.redundant;

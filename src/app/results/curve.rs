@@ -2,15 +2,17 @@
 //! overlaid in the colour, dash and marker that exports use too.
 
 use super::plot::{Curve, PlotSpec, plot_ui};
-use super::{Hovered, ResultsView, Shown, empty_ui, provenance_ui, what_to_do};
+use super::{Hovered, Line, ResultsView, Shown, empty_ui, provenance_ui, what_to_do};
 use crate::app::command::{Action, Actions};
 use crate::app::outcome::Freshness;
 use crate::app::theme::space;
-use crate::app::widgets::marker;
+use crate::app::widgets::{marker, sentence};
 use crate::app::{starter, style};
 use crate::report::palette;
-use crate::report::{Metric, load_value};
+use crate::report::{Metric, Statistic, load_value};
+use crate::validation::{At, Side, Validated, bands, rank};
 use eframe::egui::{self, Button, RichText, Sense, Ui, vec2};
+use std::sync::Arc;
 
 pub(super) fn curve_ui(
     ui: &mut Ui,
@@ -26,7 +28,7 @@ pub(super) fn curve_ui(
     }
     let specs = Metric::ALL.map(|metric| spec(metric, view, shown));
     legend_ui(ui, shown, specs.iter().any(PlotSpec::is_cut), actions);
-    let footer = 20.0;
+    let footer = 36.0;
     let height = (ui.available_height() - footer - space::XS).max(80.0);
     let gap = 14.0;
     let width = ((ui.available_width() - 2.0 * gap) / 3.0).max(120.0);
@@ -44,6 +46,7 @@ pub(super) fn curve_ui(
         // The other plots mark the same point.
         ui.ctx().request_repaint();
     }
+    validated_ui(ui, shown);
     provenance_ui(ui, shown);
 }
 
@@ -64,6 +67,7 @@ fn spec<'a>(metric: Metric, view: &ResultsView, shown: &'a Shown<'a>) -> PlotSpe
                 .iter()
                 .map(|p| [load_value(p.load), metric.of(&p.summary, statistic)])
                 .collect(),
+            bands: line_bands(line, metric, statistic),
             runs: line.points,
             freshness: line.freshness,
         })
@@ -76,6 +80,83 @@ fn spec<'a>(metric: Metric, view: &ResultsView, shown: &'a Shown<'a>) -> PlotSpe
         theme,
         curves,
     }
+}
+
+/// A latency over loads.
+fn over_loads(line: &Line<'_>, metric: Metric, statistic: Statistic) -> Vec<At> {
+    let at = |point: &crate::jobs::CurvePoint| At {
+        load: load_value(point.load),
+        value: metric.of(&point.summary, statistic),
+        saturated: point.summary.saturated,
+    };
+    line.points.iter().map(at).collect()
+}
+
+/// What a curve's points stand for by what its kind is known to be off by; of throughput nothing is.
+fn line_bands(
+    line: &Line<'_>,
+    metric: Metric,
+    statistic: Statistic,
+) -> Vec<Option<crate::validation::Band>> {
+    let validated = line.outcome.and_then(|own| own.validated.as_deref());
+    let factors = validated.and_then(|own| match metric {
+        Metric::Ttft => own.ttft(),
+        Metric::Tpot => own.tpot(),
+        Metric::TokensPerGpu => None,
+    });
+    match (factors, validated.and_then(Validated::tpot)) {
+        (Some(own), Some(capacity)) => bands(&over_loads(line, metric, statistic), own, capacity),
+        _ => Vec::new(),
+    }
+}
+
+/// A design's name, its TPOT over loads, and what is known of its kind.
+type Known = (String, Vec<At>, Option<Arc<Validated>>);
+
+fn side((name, points, validated): &Known) -> Side<'_> {
+    Side {
+        name,
+        points,
+        validated: validated.as_deref(),
+    }
+}
+
+/// What the predictions of the design in view are known to be off by, and whether it can be ranked
+/// beside the nearest of the others.
+fn validated_ui(ui: &mut Ui, shown: &Shown<'_>) {
+    let theme = shown.theme();
+    let validated = |line: &Line<'_>| line.outcome.and_then(|own| own.validated.clone());
+    let mut own = None;
+    let mut others = Vec::new();
+    for line in shown.lines.iter().filter(|line| !line.points.is_empty()) {
+        let side = (
+            starter::letter(line.index),
+            over_loads(line, Metric::Tpot, Statistic::Mean),
+            validated(line),
+        );
+        if line.design.id == shown.inspected.design.id {
+            own = Some(side);
+        } else {
+            others.push(side);
+        }
+    }
+    let Some(own) = own else { return };
+    let nearest = others
+        .iter()
+        .filter_map(|other| rank(&side(&own), &side(other)))
+        .min_by(|a, b| a.apart.total_cmp(&b.apart));
+    let ranking = nearest.map(|own| own.words());
+    let errors = own.2.as_ref().map(|own| own.words());
+    let parts: Vec<String> = ranking.into_iter().chain(errors).collect();
+    if parts.is_empty() {
+        return;
+    }
+    let words = sentence(&parts.join(" · "));
+    let exact = own.2.as_ref().is_some_and(|own| own.group.is_some());
+    let color = if exact { theme.text } else { theme.warning };
+    let text = RichText::new(words.as_str()).small().color(color);
+    ui.add(egui::Label::new(text).truncate())
+        .on_hover_text(words);
 }
 
 /// Designs by colour, dash and marker; a click brings one into view.
@@ -131,6 +212,18 @@ fn legend_ui(ui: &mut Ui, shown: &Shown<'_>, cut: bool, actions: &mut Actions) {
             ));
             ui.label(RichText::new("saturated").small().color(theme.text_muted))
                 .on_hover_text("More load than the design serves: queues grow all through the run");
+        }
+        let banded = |line: &Line<'_>| {
+            let validated = line.outcome.and_then(|own| own.validated.as_deref());
+            !line.points.is_empty() && validated.and_then(Validated::tpot).is_some()
+        };
+        if shown.lines.iter().any(banded) {
+            ui.add_space(space::S);
+            let (rect, _) = ui.allocate_exact_size(vec2(16.0, 10.0), Sense::hover());
+            ui.painter()
+                .rect_filled(rect, 2.0, theme.text_muted.gamma_multiply(0.2));
+            ui.label(RichText::new("likely").small().color(theme.text_muted))
+                .on_hover_text("Where four of five measured deployments of the nearest validated kind lie around their predictions; a bar in place of a point: near saturation, where a little more load decides");
         }
         if cut {
             ui.add_space(space::S);

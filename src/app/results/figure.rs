@@ -54,11 +54,38 @@ pub(super) fn legend_ui(ui: &mut Ui, theme: &Theme, figure: &Figure) {
     });
 }
 
+/// Points that are more than their two values.
+pub(super) struct Points<'a> {
+    /// Series and point to mark.
+    pub(super) marked: Option<(usize, usize)>,
+    /// What is told about a point, by its series and place.
+    pub(super) tip: &'a dyn Fn(&mut Ui, usize, usize),
+}
+
+/// The point under the pointer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Pointed {
+    pub(super) series: usize,
+    pub(super) point: usize,
+    pub(super) clicked: bool,
+    pub(super) twice: bool,
+}
+
 /// Draws the panel at `index`.
 pub(super) fn panel_ui(ui: &mut Ui, theme: &Theme, figure: &Figure, index: usize, size: Vec2) {
-    let Some(panel) = figure.panels.get(index) else {
-        return;
-    };
+    points_ui(ui, theme, figure, index, size, None);
+}
+
+/// The same with points that can be chosen; lines without markers are none.
+pub(super) fn points_ui(
+    ui: &mut Ui,
+    theme: &Theme,
+    figure: &Figure,
+    index: usize,
+    size: Vec2,
+    points: Option<&Points<'_>>,
+) -> Option<Pointed> {
+    let panel = figure.panels.get(index)?;
     ui.allocate_ui(size, |ui| {
         ui.vertical(|ui| {
             ui.set_width(size.x);
@@ -71,12 +98,22 @@ pub(super) fn panel_ui(ui: &mut Ui, theme: &Theme, figure: &Figure, index: usize
                 let unit = RichText::new(&panel.y.unit).small();
                 ui.label(unit.color(theme.text_muted));
             });
-            plot_ui(ui, theme, figure, panel, index, size);
-        });
-    });
+            plot_ui(ui, theme, figure, index, size, points)
+        })
+        .inner
+    })
+    .inner
 }
 
-fn plot_ui(ui: &mut Ui, theme: &Theme, figure: &Figure, panel: &Panel, index: usize, size: Vec2) {
+fn plot_ui(
+    ui: &mut Ui,
+    theme: &Theme,
+    figure: &Figure,
+    index: usize,
+    size: Vec2,
+    points: Option<&Points<'_>>,
+) -> Option<Pointed> {
+    let panel = figure.panels.get(index)?;
     let room = size - vec2(52.0, HEADING + 44.0);
     let x = Scaled::of(&figure.x, panel, 0, room.x, 44.0);
     let y = Scaled::of(&panel.y, panel, 1, room.y, 26.0);
@@ -120,13 +157,34 @@ fn plot_ui(ui: &mut Ui, theme: &Theme, figure: &Figure, panel: &Panel, index: us
         drawing.series(series);
     }
     drawing.marks(&panel.marks);
-    if let Some((series, point)) = drawing.nearest(&shown.response, panel) {
-        if let Some(at) = drawing.place(point) {
-            let color = on_screen(theme, series.color);
-            painter.circle_stroke(at, 7.0, Stroke::new(1.5, color));
+    let ring = |(series, point): (usize, usize)| {
+        let own = panel.series.get(series)?;
+        let at = drawing.place(*own.points.get(point)?)?;
+        let color = on_screen(theme, own.color);
+        Some(painter.circle_stroke(at, 7.0, Stroke::new(1.5, color)))
+    };
+    points.and_then(|own| own.marked).and_then(ring);
+    let (series, point) = drawing.nearest(&shown.response, panel, points.is_some())?;
+    ring((series, point));
+    let pointed = Pointed {
+        series,
+        point,
+        clicked: shown.response.clicked(),
+        twice: shown.response.double_clicked(),
+    };
+    match points {
+        Some(own) => {
+            let response = shown
+                .response
+                .on_hover_cursor(egui::CursorIcon::PointingHand);
+            response.on_hover_ui_at_pointer(|ui| (own.tip)(ui, series, point));
         }
-        tooltip(shown.response, theme, figure, panel, series, point);
+        None => {
+            let own = &panel.series[series];
+            tooltip(shown.response, theme, figure, panel, own, own.points[point]);
+        }
     }
+    Some(pointed)
 }
 
 /// An axis with its range and ticks, in the plot's own (logarithmic or plain) numbers.
@@ -334,18 +392,24 @@ impl Drawing<'_> {
         self.painter.galley(rect.min, galley, ink);
     }
 
-    fn nearest<'p>(&self, response: &Response, panel: &'p Panel) -> Option<(&'p Series, [f64; 2])> {
+    /// The nearest point in reach: its series and its place there.
+    fn nearest(&self, response: &Response, panel: &Panel, marked: bool) -> Option<(usize, usize)> {
         let pointer = response.hover_pos()?;
         panel
             .series
             .iter()
-            .flat_map(|series| series.points.iter().map(move |point| (series, *point)))
-            .filter_map(|(series, point)| {
+            .enumerate()
+            .filter(|(_, series)| !marked || series.marker != crate::report::Marker::None)
+            .flat_map(|(at, series)| {
+                let points = series.points.iter().enumerate();
+                points.map(move |(place, point)| (at, place, *point))
+            })
+            .filter_map(|(series, place, point)| {
                 let distance = self.place(point)?.distance(pointer);
-                (distance <= REACH).then_some((series, point, distance))
+                (distance <= REACH).then_some((series, place, distance))
             })
             .min_by(|a, b| a.2.total_cmp(&b.2))
-            .map(|(series, point, _)| (series, point))
+            .map(|(series, place, _)| (series, place))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::app::command::{Actions, UiCommand};
 use crate::app::edit::Edit;
 use crate::app::style;
 use crate::app::theme::{Theme, space};
-use crate::jobs::CalibrationProgress;
+use crate::jobs::WorkProgress;
 use crate::report::Statistic;
 use eframe::egui::{self, Button, ComboBox, RichText, Sense, Stroke, Ui, WidgetInfo};
 
@@ -25,7 +25,8 @@ pub(super) fn header_ui(
         ui.spacing_mut().item_spacing.x = space::XS;
         let narrow = ui.available_width() < NARROW;
         if narrow {
-            ui.spacing_mut().button_padding.x = 7.0;
+            ui.spacing_mut().button_padding.x = 5.0;
+            ui.spacing_mut().item_spacing.x = 1.0;
         }
         for tab in ResultsTab::ALL {
             let problems = problem_counts(shown).problems();
@@ -41,9 +42,11 @@ pub(super) fn header_ui(
             ui.spacing_mut().item_spacing.x = space::S;
             let curves = matches!(view.tab, ResultsTab::Curve | ResultsTab::Table);
             let calibration = view.tab == ResultsTab::Calibration && view.calibration.is_plot();
-            if curves || calibration || view.tab == ResultsTab::Cost {
+            let validation = view.tab == ResultsTab::Validation && view.validation.is_plot();
+            if curves || calibration || validation || view.tab == ResultsTab::Cost {
                 let any = match view.tab {
                     ResultsTab::Calibration => view.calibration.has_plot(shown.calibrating),
+                    ResultsTab::Validation => shown.validating.checked.is_some(),
                     ResultsTab::Cost => true,
                     _ => shown.lines.iter().any(|l| !l.points.is_empty()),
                 };
@@ -179,7 +182,7 @@ fn run_progress_ui(ui: &mut Ui, shown: &Shown<'_>, actions: &mut Actions) {
 }
 
 /// How far work on calibrations is, from the right: a bar, and what it is at.
-pub fn progress_ui(ui: &mut Ui, theme: &Theme, at: CalibrationProgress) {
+pub fn progress_ui(ui: &mut Ui, theme: &Theme, at: WorkProgress) {
     bar_ui(ui, theme, at.done, at.total);
     let words = if at.total > 0 {
         format!("{}, {} of {}", at.stage, at.done, at.total)

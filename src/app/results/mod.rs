@@ -1,5 +1,6 @@
 //! The bottom panel: curves, their table, what limits a design, memory, theoretical cost, calibrations, problems.
 
+mod band;
 mod breakdown;
 pub(super) mod calibration;
 mod cost;
@@ -13,6 +14,7 @@ mod plot;
 mod problems;
 mod still;
 mod table;
+pub(super) mod validation;
 
 use super::calibrating::Calibrating;
 use super::command::Actions;
@@ -20,6 +22,7 @@ use super::inspector::Inspected;
 use super::outcome::{DesignOutcome, Freshness, Outcome};
 use super::style;
 use super::theme::Theme;
+use super::validating::Validating;
 use super::widgets::sentence;
 use crate::jobs::CurvePoint;
 use crate::plan::Design;
@@ -31,6 +34,7 @@ pub use cost::CostView;
 use eframe::egui::{self, RichText, Ui};
 pub use header::progress_ui;
 pub use problems::problem_counts;
+pub use validation::ValidationView;
 
 /// A tab of the panel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -50,12 +54,14 @@ pub enum ResultsTab {
     Model,
     /// How good the prices are.
     Calibration,
+    /// How far off predictions of measured deployments are.
+    Validation,
     /// What is wrong.
     Problems,
 }
 
 impl ResultsTab {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Curve,
         Self::Table,
         Self::Breakdown,
@@ -63,6 +69,7 @@ impl ResultsTab {
         Self::Cost,
         Self::Model,
         Self::Calibration,
+        Self::Validation,
         Self::Problems,
     ];
 
@@ -75,6 +82,7 @@ impl ResultsTab {
             Self::Cost => "Cost",
             Self::Model => "Model",
             Self::Calibration => "Calibration",
+            Self::Validation => "Validation",
             Self::Problems => "Problems",
         }
     }
@@ -97,6 +105,8 @@ pub struct ResultsView {
     pub model: model::ModelView,
     /// The calibration page.
     pub calibration: CalibrationView,
+    /// The validation page.
+    pub validation: ValidationView,
 }
 
 /// The point under the pointer: marked in all plots.
@@ -115,6 +125,7 @@ impl ResultsView {
         *self = Self {
             tab: self.tab,
             calibration: std::mem::take(&mut self.calibration),
+            validation: std::mem::take(&mut self.validation),
             ..Self::default()
         };
     }
@@ -154,6 +165,8 @@ pub struct Shown<'a> {
     pub progress: Option<(u32, u32)>,
     /// Prices and calibrations.
     pub calibrating: &'a Calibrating,
+    /// Predictions of measured rows.
+    pub validating: &'a Validating,
 }
 
 impl<'a> Shown<'a> {
@@ -162,7 +175,7 @@ impl<'a> Shown<'a> {
     pub fn new(
         inspected: &'a Inspected<'a>,
         outcome: &'a Outcome,
-        calibrating: &'a Calibrating,
+        (calibrating, validating): (&'a Calibrating, &'a Validating),
         progress: Option<(u32, u32)>,
     ) -> Self {
         let line = |(index, design): (usize, &'a Design)| {
@@ -188,6 +201,7 @@ impl<'a> Shown<'a> {
                 .collect(),
             progress,
             calibrating,
+            validating,
         }
     }
 
@@ -234,6 +248,9 @@ pub fn results_ui(ui: &mut Ui, view: &mut ResultsView, shown: &Shown<'_>, action
         ResultsTab::Model => model::model_ui(ui, &mut view.model, shown),
         ResultsTab::Calibration => {
             calibration::calibration_ui(ui, &mut view.calibration, shown, actions);
+        }
+        ResultsTab::Validation => {
+            validation::validation_ui(ui, &mut view.validation, shown, actions);
         }
         ResultsTab::Problems => problems::problems_ui(ui, shown, actions),
     }

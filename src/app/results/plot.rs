@@ -12,6 +12,7 @@ use crate::report::Dash;
 use crate::report::palette::SeriesLook;
 use crate::report::ticks::{Tick, linear, nice_step};
 use crate::report::{LoadKind, Metric, Statistic, axis_top};
+use crate::validation::Band;
 use eframe::egui::{
     self, Align, Color32, FontId, Layout, Painter, Pos2, Response, RichText, Shape, Stroke, Ui,
     Vec2, vec2,
@@ -33,6 +34,8 @@ pub(super) struct Curve<'a> {
     pub(super) color: Color32,
     pub(super) look: SeriesLook,
     pub(super) points: Vec<[f64; 2]>,
+    /// What each point stands for, as far as it is known; empty: it is not.
+    pub(super) bands: Vec<Option<Band>>,
     pub(super) runs: &'a [CurvePoint],
     pub(super) freshness: Freshness,
 }
@@ -127,6 +130,9 @@ pub(super) fn plot_ui(
             draw_frame(&painter, &shown.transform, theme);
             draw_limit(&painter, to_screen, spec);
             for curve in &spec.curves {
+                super::band::draw_band(&painter, to_screen, curve);
+            }
+            for curve in &spec.curves {
                 draw_curve(&painter, to_screen, curve, spec, hovered);
             }
             let found = nearest(&shown.response, to_screen, spec);
@@ -202,7 +208,7 @@ fn last_tick(right: f64, ticks: usize) -> f64 {
     }
 }
 
-fn position(to_screen: &PlotTransform, [x, y]: [f64; 2]) -> Option<Pos2> {
+pub(super) fn position(to_screen: &PlotTransform, [x, y]: [f64; 2]) -> Option<Pos2> {
     (x.is_finite() && y.is_finite()).then(|| to_screen.position_from_point(&PlotPoint::new(x, y)))
 }
 
@@ -275,6 +281,15 @@ fn draw_limit(painter: &Painter, to_screen: &PlotTransform, spec: &PlotSpec<'_>)
     );
 }
 
+/// How much of a curve shows through while its points are of coarser runs or of an earlier design.
+pub(super) const fn strength(freshness: Freshness) -> f32 {
+    match freshness {
+        Freshness::Fine => 1.0,
+        Freshness::Coarse => 0.55,
+        Freshness::Stale => 0.3,
+    }
+}
+
 fn draw_curve(
     painter: &Painter,
     to_screen: &PlotTransform,
@@ -282,12 +297,7 @@ fn draw_curve(
     spec: &PlotSpec<'_>,
     hovered: Option<Hovered>,
 ) {
-    let strength = match curve.freshness {
-        Freshness::Fine => 1.0,
-        Freshness::Coarse => 0.55,
-        Freshness::Stale => 0.3,
-    };
-    let color = curve.color.gamma_multiply(strength);
+    let color = curve.color.gamma_multiply(strength(curve.freshness));
     let faint = color.gamma_multiply(0.45);
     let at: Vec<Option<Pos2>> = curve
         .points
@@ -310,9 +320,10 @@ fn draw_curve(
         };
         let saturated = curve.runs.get(i).is_some_and(|r| r.summary.saturated);
         let hollow = saturated.then_some(spec.theme.panel);
+        let band = curve.bands.get(i).copied().flatten();
         if is_beyond {
             beyond(painter, pos, color, hollow);
-        } else {
+        } else if !band.is_some_and(|band| band.near_saturation) {
             painter.add(marker(curve.look.marker, pos, 3.6, color, hollow));
         }
         if is_on(hovered, curve.index, i) {
@@ -401,6 +412,15 @@ fn tooltip(response: Response, spec: &PlotSpec<'_>, at: Hovered) {
                 ui.end_row();
             }
         });
+        if let Some(band) = curve.bands.get(at.point).copied().flatten() {
+            let high = if band.high.is_finite() {
+                format!("{} {}", short(band.high), spec.metric.unit())
+            } else {
+                "more than is served".to_owned()
+            };
+            let words = format!("Likely from {} to {high}", short(band.low));
+            ui.label(RichText::new(words).small().color(theme.text_muted));
+        }
         if summary.saturated {
             ui.label(
                 RichText::new("Saturated: queues grow")

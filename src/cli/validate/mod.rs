@@ -1,6 +1,7 @@
 //! `frontier validate`: predictions against measurements, of operators (`--ops`), of whole
 //! deployments (`--rows`) or of single requests (`--requests`).
 
+mod markdown;
 mod ops;
 mod requests;
 mod rows;
@@ -38,6 +39,13 @@ pub struct ValidateArgs {
         conflicts_with = "ops"
     )]
     pub set: Vec<String>,
+    /// With --rows: write the errors of each kind of deployment, which results are shown beside
+    /// (presets/validation/errors.ron).
+    #[arg(long, value_name = "FILE", requires = "rows")]
+    pub keep: Option<PathBuf>,
+    /// With --rows: print the tables as Markdown.
+    #[arg(long, requires = "rows", conflicts_with = "json")]
+    pub markdown: bool,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,

@@ -1,25 +1,18 @@
 //! `frontier validate --rows FILE`: simulated deployments against measured ones.
 
-use super::ValidateArgs;
+use super::{ValidateArgs, markdown};
 use crate::catalog::{Catalog, user_presets_dir};
 use crate::cli::{Failure, input, print};
 use crate::model::Models;
 use crate::plan::EngineKind;
 use crate::validation::{
-    Errors, Over, Predicted, Predictor, Recipes, Refused, Rows, Scores, grouped, read_rows,
+    By, Errors, KnownErrors, Outcome, Over, Predicted, Predictor, Recipes, Scores, read_rows,
 };
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-
-/// What came of a file.
-struct Found {
-    rows: Rows,
-    predicted: Vec<Predicted>,
-    refused: Vec<Refused>,
-}
 
 /// What it takes to predict, with the settings asked for.
 pub(super) fn predictor(args: &ValidateArgs) -> Result<Predictor, Failure> {
@@ -49,18 +42,26 @@ pub(super) fn run(args: &ValidateArgs, file: &Path) -> Result<(), Failure> {
             complain!("{count} of {all} conditions");
         }
     };
-    let (predicted, refused) = predictor.predict_all(&rows, &tell, &AtomicBool::new(false));
-    let found = Found {
-        rows,
-        predicted,
-        refused,
-    };
+    let found = predictor.validate(rows, &tell, &AtomicBool::new(false));
     if let Some(out) = &args.out {
         let text = per_row(&found);
         std::fs::write(out, text)
             .map_err(|error| Failure::Usage(format!("{}: {error}", out.display())))?;
     }
-    if args.json {
+    if let Some(file) = &args.keep {
+        let known = KnownErrors::of(&found, predictor.fidelity.name());
+        let text = known.to_text().map_err(|error| Failure::usage(&error))?;
+        std::fs::write(file, text)
+            .map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))?;
+        complain!(
+            "{} groups kept in {}",
+            known.groups.len(),
+            print::plain(&file.display().to_string())
+        );
+    }
+    if args.markdown {
+        say!("{}", markdown::table(&found));
+    } else if args.json {
         let text = serde_json::to_string_pretty(&as_json(&found))
             .map_err(|error| Failure::usage(&error))?;
         say!("{text}");
@@ -124,53 +125,22 @@ fn scores(own: &Scores) -> Value {
 }
 
 /// One mode: co-located or disaggregated.
-fn mode(found: &Found, colocated: bool) -> Value {
-    let own: Vec<&Predicted> = found
-        .predicted
-        .iter()
-        .filter(|own| is_colocated(own) == colocated)
-        .collect();
-    let conditions = found
-        .rows
-        .measured
-        .iter()
-        .filter(|own| own.condition.deployment.is_colocated() == colocated);
-    let (rows, count) = conditions.fold((0, 0), |(rows, count), own| {
-        (rows + own.ids.len(), count + 1)
-    });
-    let of = |experts: bool| {
-        Scores::of(
-            own.iter()
-                .copied()
-                .filter(move |one| one.prediction.has_experts == experts),
-        )
-    };
-    let all = Scores::of(own.iter().copied());
-    let predicted: usize = own.iter().map(|one| one.measured.ids.len()).sum();
+fn mode(found: &Outcome, colocated: bool) -> Value {
+    let (rows, conditions) = found.measured(colocated);
+    let all = found.headline(colocated, None);
     json!({
         "rows": rows,
-        "conditions": count,
-        "predicted": predicted,
-        "tpot": errors(&all.tpot),
-        "ttft": errors(&all.ttft),
-        "dense": scores(&of(false)),
-        "moe": scores(&of(true)),
+        "conditions": conditions,
+        "predicted": all.rows,
+        "tpot": errors(&all.scores.tpot),
+        "ttft": errors(&all.scores.ttft),
+        "dense": scores(&found.headline(colocated, Some(false)).scores),
+        "moe": scores(&found.headline(colocated, Some(true)).scores),
     })
 }
 
-fn as_json(found: &Found) -> Value {
-    let usable = found
-        .rows
-        .measured
-        .iter()
-        .map(|own| own.ids.len())
-        .sum::<usize>()
-        + found.rows.refused.iter().filter(|own| own.usable).count();
-    let predicted: usize = found
-        .predicted
-        .iter()
-        .map(|own| own.measured.ids.len())
-        .sum();
+fn as_json(found: &Outcome) -> Value {
+    let (usable, predicted) = (found.usable_rows(), found.predicted_rows());
     #[expect(clippy::cast_precision_loss, reason = "counts of rows")]
     let share = predicted as f64 / (usable as f64).max(1.0);
     json!({
@@ -183,7 +153,7 @@ fn as_json(found: &Found) -> Value {
     })
 }
 
-fn print(found: &Found) {
+fn print(found: &Outcome) {
     let line = |name: &str, own: &Scores| {
         if own.tpot.rows == 0 {
             return;
@@ -212,42 +182,10 @@ fn print(found: &Found) {
         "in 20%",
         "bias"
     );
-    for (name, colocated) in [("co-located", true), ("disaggregated", false)] {
-        let own = || {
-            found
-                .predicted
-                .iter()
-                .filter(move |one| is_colocated(one) == colocated)
-        };
-        line(name, &Scores::of(own()));
-        line(
-            "  dense",
-            &Scores::of(own().filter(|one| !one.prediction.has_experts)),
-        );
-        line(
-            "  MoE",
-            &Scores::of(own().filter(|one| one.prediction.has_experts)),
-        );
+    for own in found.headlines() {
+        line(&own.name(), &own.scores);
     }
-    let mut groups = grouped(&found.predicted, |own| {
-        let c = &own.measured.condition;
-        format!(
-            "{} {} {} {} {}",
-            c.engine.name(),
-            c.system,
-            c.model,
-            c.precision,
-            if is_colocated(own) {
-                ""
-            } else {
-                "disaggregated"
-            }
-        )
-    });
-    groups.sort_by(|a, b| {
-        let weight = |own: &Scores| own.tpot.median_ape;
-        weight(&b.scores).total_cmp(&weight(&a.scores))
-    });
+    let groups = By::Setup.groups(&found.predicted);
     say!();
     for group in &groups {
         line(&group.name, &group.scores);
@@ -264,7 +202,7 @@ fn print(found: &Found) {
     }
 }
 
-fn per_row(found: &Found) -> Vec<u8> {
+fn per_row(found: &Outcome) -> Vec<u8> {
     let mut text = Vec::new();
     // Writing into memory can't fail.
     let _ = writeln!(

@@ -29,7 +29,7 @@ use crate::units::Seconds;
 use serde::{Deserialize, Serialize};
 
 /// Which serving engine's memory and defaults a pool has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum EngineKind {
     /// vLLM, V1 scheduler.
     Vllm,

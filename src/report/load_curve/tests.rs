@@ -63,6 +63,7 @@ fn look() -> CurveLook {
             tpot: Seconds::from_ms(50.0),
             attainment: 0.9,
         }),
+        remarks: Vec::new(),
     }
 }
 
