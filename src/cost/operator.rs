@@ -55,6 +55,8 @@ pub enum Operator {
         copies: f64,
         /// Distinct experts visited on this GPU.
         visited: f64,
+        /// Redundant experts let a load balancer keep all of them equally busy.
+        even: bool,
         /// Hidden size.
         hidden: f64,
         /// Inner width on this GPU.

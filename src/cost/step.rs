@@ -116,6 +116,7 @@ impl StepPricer {
             all,
             joined,
             engine: pool.engine.clone(),
+            decodes_as_prompts: pool.engine.decodes_as_prompts(&pool.gpu),
         };
         let known = reaches(model);
         let last = pool.stages.len() - 1;

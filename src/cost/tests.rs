@@ -432,6 +432,7 @@ fn operators() -> impl Strategy<Value = Operator> {
             local: 256.0,
             copies,
             visited,
+            even: false,
             hidden: 2048.0,
             intermediate: 768.0,
             matrices: 3.0,

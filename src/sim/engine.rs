@@ -13,7 +13,7 @@ use super::queue::{Event, EventQueue, Nanos};
 use super::record::{Recorder, Recording, Timeline};
 use super::replica::ReplicaState;
 use super::request::{Arena, ReqId};
-use super::summary::{Summary, Work};
+use super::summary::{Latency, Summary, Work};
 use crate::cluster::Router;
 use crate::cost::{Fidelity, StepPricer, TransferShape, reaches, transfer_rates};
 use crate::plan::{FirstToken, Phases, Plan};
@@ -105,6 +105,22 @@ pub fn run_as_client(scenario: &Scenario, control: Control<'_>) -> Result<Summar
     engine.go(control)?;
     engine.check()?;
     Ok(engine.summary(scenario))
+}
+
+/// The same, and what each request saw, in order of arrival (of those at one time, prompt and answer).
+///
+/// # Errors
+/// See [`run`].
+pub fn run_each_as_client(
+    scenario: &Scenario,
+    control: Control<'_>,
+) -> Result<(Summary, Vec<Latency>), SimError> {
+    let mut engine = Engine::new(scenario, Recording::default())?;
+    engine.metrics.whole = true;
+    engine.go(control)?;
+    engine.check()?;
+    let each = engine.metrics.each();
+    Ok((engine.summary(scenario), each))
 }
 
 /// The same, and notes what it is asked to; the timeline if that is asked for. Recording changes

@@ -8,7 +8,7 @@
 
 use super::histogram::{Histogram, exact_stats};
 use super::queue::Nanos;
-use super::summary::{Counts, Hidden, Stats, Window};
+use super::summary::{Counts, Hidden, Latency, Stats, Window};
 
 /// A completed request, or one that got its first token at least.
 #[derive(Debug, Clone, Copy)]
@@ -190,6 +190,19 @@ impl Metrics {
 
     pub(super) const fn delivered(&self) -> u64 {
         self.tokens
+    }
+
+    /// What each request saw, in order of arrival, prompt and answer.
+    pub(super) fn each(&self) -> Vec<Latency> {
+        let mut records: Vec<&Record> = self.records.iter().collect();
+        records.sort_by_key(|own| (own.arrival, own.input, own.output));
+        let one = |own: &Record| Latency {
+            arrival: seconds(own.arrival),
+            output: own.output,
+            ttft: seconds(own.ttft),
+            e2e: seconds(own.e2e),
+        };
+        records.into_iter().map(one).collect()
     }
 
     /// Sums up a run that ended at `now`.

@@ -26,11 +26,15 @@ mod summary;
 mod verdict;
 
 pub use breakdown::{PhaseTime, PoolTime};
-pub use engine::{Control, Scenario, SimError, run, run_as_client, run_recorded};
+pub use engine::{
+    Control, Scenario, SimError, run, run_as_client, run_each_as_client, run_recorded,
+};
 pub use record::{
     LinkLine, Progress, Recording, ReplicaBin, ReplicaLine, StepKind, Timeline, Trace, TraceEnd,
 };
-pub use summary::{Counts, Extrapolated, Hidden, Provenance, Reuse, Stats, Summary, Window, Work};
+pub use summary::{
+    Counts, Extrapolated, Hidden, Latency, Provenance, Reuse, Stats, Summary, Window, Work,
+};
 pub use verdict::Limit;
 
 #[cfg(test)]

@@ -46,6 +46,28 @@ impl Serialize for Stats {
     }
 }
 
+/// What one request saw.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Latency {
+    /// When it was sent, s.
+    pub arrival: f64,
+    /// Tokens of its answer.
+    pub output: u32,
+    /// Time to its first token, s.
+    pub ttft: f64,
+    /// Time to its last token, s.
+    pub e2e: f64,
+}
+
+impl Latency {
+    /// Time per token after the first, s; none: there is no other.
+    #[must_use]
+    pub fn tpot(&self) -> Option<f64> {
+        let later = self.output.checked_sub(1).filter(|count| *count > 0)?;
+        Some((self.e2e - self.ttft) / f64::from(later))
+    }
+}
+
 /// Where every request ended; the four add up to what was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct Counts {

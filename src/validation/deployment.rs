@@ -316,6 +316,16 @@ impl Drawing<'_> {
         })
     }
 
+    /// The layout without redundant experts where all of them could not be dealt out evenly.
+    fn even(&self, mut layout: Layout) -> Layout {
+        let experts = self.model.moe().map_or(0, |moe| moe.experts);
+        let all = experts.saturating_add(u64::from(layout.redundant_experts));
+        if layout.ep < 2 || !all.is_multiple_of(u64::from(layout.ep)) {
+            layout.redundant_experts = 0;
+        }
+        layout
+    }
+
     /// A pool whose workers start at a server of their own, and the next free server.
     fn pool(
         &self,
@@ -327,7 +337,7 @@ impl Drawing<'_> {
         let served = self
             .recipes
             .served(self.condition, half, self.gpu, layout)?;
-        let layout = served.layout;
+        let layout = self.even(served.layout);
         let each = layout.gpus().max(1);
         let slots = self.node.gpus;
         let mut gpus = Vec::new();

@@ -160,7 +160,7 @@ pub struct Served {
 }
 
 /// Settings that are facts of a launch but nothing this program models.
-const NOTED: [&str; 21] = [
+const NOTED: [&str; 20] = [
     "stream_interval",
     "num_postprocess_workers",
     "tokenizer_workers",
@@ -178,7 +178,6 @@ const NOTED: [&str; 21] = [
     "mixed_batches",
     "moe_combine",
     "fused",
-    "eplb_redundant",
     "single_batch_overlap",
     "request_rate",
     "label_trust",
@@ -257,7 +256,11 @@ impl Recipes {
         }
         let text = |name: &str| settings.get(name).map(|(text, _)| text.as_str());
         let layout = relabelled(
-            layout,
+            spread(
+                layout,
+                text("data_parallel_size"),
+                text("enable_expert_parallel"),
+            ),
             text("actual_attention_dp"),
             text("actual_expert_parallel"),
         );
@@ -308,6 +311,18 @@ impl Recipes {
     }
 }
 
+/// The layout with vLLM's own settings of it: lanes of as many ranks each, and experts dealt to all.
+fn spread(layout: Layout, dp: Option<&str>, experts: Option<&str>) -> Layout {
+    let mut own = layout;
+    if let Some(dp) = dp.and_then(|text| text.parse().ok()).filter(|dp| *dp > 0) {
+        own.dp = dp;
+    }
+    if experts == Some("true") {
+        own.ep = own.tp.saturating_mul(own.dp);
+    }
+    own
+}
+
 /// The layout as it really was, where a launch script decided otherwise than the columns say.
 fn relabelled(layout: Layout, dp: Option<&str>, ep: Option<&str>) -> Layout {
     let ranks = layout.tp.saturating_mul(layout.dp);
@@ -328,11 +343,20 @@ fn relabelled(layout: Layout, dp: Option<&str>, ep: Option<&str>) -> Layout {
 impl Served {
     fn put(&mut self, name: &str, text: &str, condition: &Condition) -> Result<(), String> {
         match name {
-            "version" | "actual_attention_dp" | "actual_expert_parallel" => {}
+            "version"
+            | "actual_attention_dp"
+            | "actual_expert_parallel"
+            | "data_parallel_size"
+            | "enable_expert_parallel" => {}
             "weights" => self.weights = dtype(text)?,
             "activations" => self.activations = dtype(text)?,
             "kv" => self.kv = dtype(text)?,
             "attention" => self.attention = Some(dtype(text)?),
+            "eplb_redundant" => {
+                self.layout.redundant_experts = text
+                    .parse()
+                    .map_err(|_| format!("“{text}” is no number of redundant experts"))?;
+            }
             _ if NOTED.contains(&name) => {}
             _ => {
                 let value = self

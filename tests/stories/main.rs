@@ -11,6 +11,7 @@ mod calibrations;
 mod command_line;
 mod layers;
 mod operators;
+mod predictions;
 mod replay;
 mod sessions;
 mod support;

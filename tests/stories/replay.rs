@@ -1,98 +1,99 @@
-//! Replays of measured runs: what we are off by today. Bounds are loose on purpose, the roofline is
-//! not calibrated; the numbers are printed (`cargo test -- --nocapture replay`). TTFT has no
-//! bound: it is mostly queueing, where a tenth more per step is much more.
+//! Runs of vLLM measured request by request, replayed by `frontier validate --requests`: each mean
+//! within bounds that say "the same machine", with what we are off by in the comment beside them.
 
 use crate::support::{Program, shared, text};
-use std::collections::BTreeMap;
+use std::path::PathBuf;
 
-/// Mean TTFT, TPOT and E2E, seconds, of a measured per-request file, and the file as our trace.
-fn measured(path: &std::path::Path) -> ([f64; 3], String) {
-    let mut reader = csv::Reader::from_path(path).unwrap();
-    let (mut sums, mut n) = ([0.0; 3], 0.0);
-    let mut trace = String::from("arrived_at,num_prefill_tokens,num_decode_tokens\n");
-    for row in reader.deserialize::<BTreeMap<String, String>>() {
-        let row = row.unwrap();
-        let of = |name: &str| row[name].parse::<f64>().unwrap();
-        let (first, last, queued) = (of("first_token_s"), of("last_token_s"), of("queued_s"));
-        let output = of("output_tokens");
-        sums[0] += first - queued;
-        sums[1] += (last - first) / (output - 1.0);
-        sums[2] += last - queued;
-        n += 1.0;
-        trace += &format!(
-            "{},{},{}\n",
-            row["arrival_s"], row["input_tokens"], row["output_tokens"]
+/// A folder with two runs, one of a GPU nobody has, one without its requests.
+fn folder(program: &Program) -> PathBuf {
+    let runs = program.file(
+        "runs.csv",
+        "gpu,model,vllm_version,tensor_parallel_size,max_num_seqs,max_num_batched_tokens,dtype,num_requests,held_back\n\
+         RTX4090,Llama-3.1-8B,0.19.0,1,256,2048,bfloat16,2,0\n\
+         NoSuchGpu,Llama-3.1-8B,0.19.0,1,256,2048,bfloat16,1,0\n\
+         RTX4090,NoSuchModel,0.19.0,1,256,2048,bfloat16,1,0\n\
+         RTX4090,Qwen3-8B,0.19.0,1,256,2048,bfloat16,1,1\n\
+         ../RTX4090,Qwen3-8B,0.19.0,1,256,2048,bfloat16,1,1\n",
+    );
+    let header = "request_id,input_tokens,output_tokens,arrival_s,queued_s,scheduled_s,first_token_s,last_token_s\n";
+    program.file(
+        "requests_RTX4090_Llama-3.1-8B.csv",
+        &format!("{header}a,1000,11,0.0,0.0,0.0,0.12,0.32\nb,500,1,10.0,10.0,10.0,10.06,10.06\n"),
+    );
+    for name in ["NoSuchGpu_Llama-3.1-8B", "RTX4090_NoSuchModel"] {
+        program.file(
+            &format!("requests_{name}.csv"),
+            &format!("{header}a,1000,11,0.0,0.0,0.0,0.12,0.32\n"),
         );
     }
-    (sums.map(|sum| sum / n), trace)
+    runs.parent().unwrap().to_path_buf()
+}
+
+#[test]
+fn runs_are_replayed_request_by_request_and_the_refused_say_why() {
+    let program = Program::new();
+    let dir = folder(&program);
+    let out = program.path("each.csv");
+    let found = program.json(&[
+        "validate",
+        "--requests",
+        text(&dir),
+        "--out",
+        text(&out),
+        "--json",
+    ]);
+    let run = &found["runs"][0];
+    assert_eq!(
+        (run["gpu"].as_str(), run["requests"].as_u64()),
+        (Some("RTX4090"), Some(2))
+    );
+    // One answer has a single token: it has no time between tokens.
+    assert_eq!(run["tpot"]["by_request"]["requests"], 1);
+    let near =
+        |value: &serde_json::Value, wanted: f64| (value.as_f64().unwrap() - wanted).abs() < 1e-9;
+    assert!(near(&run["ttft"]["measured_s"], 0.09));
+    assert!(near(&run["tpot"]["measured_s"], 0.02));
+    assert!(near(&run["e2e"]["measured_s"], 0.19));
+    let why: Vec<&str> = found["refused"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|own| own["reason"].as_str().unwrap())
+        .collect();
+    assert_eq!(why.len(), 4, "{why:?}");
+    assert!(why[0].contains("no GPU of the catalog"), "{why:?}");
+    assert!(why[1].contains("none of the library"), "{why:?}");
+    assert!(why[2].contains("its requests are not given"), "{why:?}");
+    assert!(why[3].contains("is no name of a GPU"), "{why:?}");
+    let each = std::fs::read_to_string(out).unwrap();
+    assert_eq!(each.lines().count(), 3);
 }
 
 #[test]
 fn measured_vllm_runs_are_replayed() {
-    let runs = [
-        ("RTX4090", "Llama-3.1-8B", "rtx-4090-1", "llama-3.1-8b", 256),
-        (
-            "RTXPRO6000",
-            "Llama-3.1-8B",
-            "rtx-pro-6000-1",
-            "llama-3.1-8b",
-            128,
-        ),
-        (
-            "RTXPRO6000",
-            "Qwen3-30B-A3B-Instruct-2507",
-            "rtx-pro-6000-1",
-            "qwen3-30b-a3b",
-            // Its settings say 128, but its own time series shows 256 running.
-            256,
-        ),
-    ];
-    let mut far = Vec::new();
+    let Some(runs) = shared("llmservingsim/runs.csv") else {
+        return;
+    };
     let program = Program::new();
-    let example = std::fs::read_to_string(program.example("pdd-vs-colocated")).unwrap();
-    for (gpu, name, node, model, seqs) in runs {
-        let Some(path) = shared(&format!("llmservingsim/requests_{gpu}_{name}.csv")) else {
-            return;
-        };
-        let mut project = frontier::project::parse(&example, "example").unwrap();
-        let mut design = project.designs.swap_remove(1);
-        design.cluster.links.clear();
-        design.cluster.groups.truncate(1);
-        design.cluster.groups[0].kind =
-            frontier::cluster::GroupKind::Node(frontier::catalog::NodeTypeId::new(node).unwrap());
-        design.model =
-            frontier::plan::ModelRef::Preset(frontier::catalog::ModelId::new(model).unwrap());
-        let pool = &mut design.pools[0];
-        pool.gpus = vec!["n0/0/0".parse().unwrap()];
-        pool.layout = frontier::plan::Layout::SINGLE;
-        pool.engine.max_num_batched_tokens = 2048;
-        pool.engine.max_num_seqs = seqs;
-        if gpu == "RTX4090" {
-            // The run's own log (cases.md T40).
-            pool.engine.num_gpu_blocks = Some(2588);
-        }
-        project.designs = vec![design];
-        let file = program.file("replay.frontier.ron", &frontier::project::to_text(&project));
-        let (real, trace) = measured(&path);
-        let trace = program.file("replay.csv", &trace);
-        let run = program.json(&["simulate", text(&file), "--trace", text(&trace), "--json"]);
-        assert_eq!(run["requests"]["completed"], 300);
-        for (metric, key, real) in [
-            ("TTFT", "ttft_s", real[0]),
-            ("TPOT", "tpot_s", real[1]),
-            ("E2E", "e2e_s", real[2]),
-        ] {
-            let ours = run[key]["mean"].as_f64().unwrap();
+    let dir = runs.parent().unwrap();
+    let found = program.json(&["validate", "--requests", text(dir), "--json"]);
+    let mut far = Vec::new();
+    for run in found["runs"].as_array().unwrap() {
+        let name = format!("{} {}", run["gpu"], run["model"]);
+        for (metric, bound) in [("ttft", 0.5), ("tpot", 0.2), ("e2e", 0.2)] {
+            let of = |key: &str| run[metric][key].as_f64().unwrap();
             println!(
-                "{gpu} {name} {metric}: measured {:.1} ms, ours {:.1} ms, {:+.0} %",
-                real * 1e3,
-                ours * 1e3,
-                (ours / real - 1.0) * 100.0
+                "{name} {metric}: measured {:.4} s, ours {:.4} s, {:+.1} %, by request {:.1} %",
+                of("measured_s"),
+                of("predicted_s"),
+                of("error") * 100.0,
+                run[metric]["by_request"]["median_ape"].as_f64().unwrap() * 100.0,
             );
-            if metric != "TTFT" && !(real / 2.0..real * 2.0).contains(&ours) {
-                far.push(format!("{gpu} {name} {metric}"));
+            if of("error").abs() > bound {
+                far.push(format!("{name} {metric}"));
             }
         }
     }
-    assert!(far.is_empty(), "off by more than 2×: {far:?}");
+    assert!(found["runs"].as_array().unwrap().len() >= 3);
+    assert!(far.is_empty(), "far off: {far:?}");
 }

@@ -21,8 +21,8 @@ struct Found {
     refused: Vec<Refused>,
 }
 
-pub(super) fn run(args: &ValidateArgs, file: &Path) -> Result<(), Failure> {
-    let rows = read_rows(file).map_err(|error| Failure::usage(&error))?;
+/// What it takes to predict, with the settings asked for.
+pub(super) fn predictor(args: &ValidateArgs) -> Result<Predictor, Failure> {
     let user = user_presets_dir();
     let catalog = Catalog::load(user.as_deref()).map_err(|error| Failure::usage(&error))?;
     let catalog = Arc::new(catalog);
@@ -31,12 +31,17 @@ pub(super) fn run(args: &ValidateArgs, file: &Path) -> Result<(), Failure> {
     for text in &args.set {
         recipes = recipes.with(setting(text)?);
     }
-    let predictor = Predictor {
+    Ok(Predictor {
         fidelity: input::prices(&args.fidelity.choice()?, &catalog, user.as_deref())?,
         catalog,
         models: Arc::new(models),
         recipes: Arc::new(recipes),
-    };
+    })
+}
+
+pub(super) fn run(args: &ValidateArgs, file: &Path) -> Result<(), Failure> {
+    let rows = read_rows(file).map_err(|error| Failure::usage(&error))?;
+    let predictor = predictor(args)?;
     let (done, all) = (AtomicUsize::new(0), rows.measured.len());
     let tell = || {
         let count = done.fetch_add(1, Ordering::Relaxed) + 1;

@@ -46,11 +46,13 @@ pub(super) fn asked(operator: &Operator) -> Option<(Shape, &'static [&'static st
             matrices,
             gemm,
             weights,
+            even,
             ..
         } => {
             let (format, words) = moe_format(gemm, weights);
+            let skew = if even { 0.0 } else { SKEW };
             let shape = Moe {
-                load: Load::skewed(tokens, top_k, experts, local, SKEW),
+                load: Load::skewed(tokens, top_k, experts, local, skew),
                 hidden,
                 intermediate,
                 local,

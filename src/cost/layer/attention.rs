@@ -39,6 +39,13 @@ pub(in crate::cost) struct Core {
     latent: Option<Latent>,
 }
 
+impl Core {
+    /// Heads that keys and values are shared among, kept in BF16: what FlashAttention 2 is for.
+    pub(in crate::cost) fn is_grouped_bf16(&self) -> bool {
+        self.latent.is_none() && self.kv == Dtype::Bf16
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Latent {
     rank: f64,

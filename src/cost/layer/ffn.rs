@@ -107,6 +107,7 @@ pub(in crate::cost) fn experts(
                 local: real(moe.experts) / ep,
                 copies: all * k / ep,
                 visited,
+                even: layout.redundant_experts > 0,
                 hidden: width,
                 intermediate: real(own.intermediate),
                 matrices: if moe.ungated { 2.0 } else { 3.0 },

@@ -31,6 +31,8 @@ pub(super) struct Ranks {
     pub(super) all: CommGroup,
     pub(super) joined: Joined,
     pub(super) engine: Engine,
+    /// See [`Engine::decodes_as_prompts`].
+    pub(super) decodes_as_prompts: bool,
 }
 
 impl Ranks {
@@ -91,17 +93,19 @@ enum Table {
     Lane,
     /// Its decodes' tokens: attention but for its contexts.
     Decode,
-    /// Tokens of all lanes, in steps of decodes.
+    /// Tokens of all lanes.
     Experts,
-    /// The same in steps with prompts, where the exchange is another one.
-    PromptExperts,
+    /// Tokens the lanes exchange, in steps of decodes.
+    Exchange,
+    /// The same in steps with prompts, where the exchange may be another one.
+    PromptExchange,
     /// Sampled tokens of a lane.
     Head,
     /// Tokens of its chunks: what CP ranks tell each other.
     Gather,
 }
 
-const TABLES: usize = 6;
+const TABLES: usize = 7;
 /// Counts above are priced anew each time: no engine goes there, and a table would fill the memory.
 const REMEMBERED: usize = 1 << 20;
 
@@ -163,12 +167,13 @@ impl Tower {
         lanes: impl Iterator<Item = LaneShape<'a>>,
         pass: Pass,
     ) -> StepPrice {
-        let (mut all, mut launches, mut prompts) = (0_u32, 0, false);
+        let (mut all, mut least, mut launches, mut prompts) = (0_u32, u32::MAX, 0, false);
         let mut slowest = StepPrice::default();
         for lane in lanes {
             let own = lane.on_rank(ranks.layout.cp);
             let tokens = own.max(pass.tokens);
             all = all.saturating_add(tokens);
+            least = least.min(tokens);
             if own == 0 {
                 continue;
             }
@@ -181,11 +186,13 @@ impl Tower {
         }
         if self.moe {
             let table = if prompts && self.exchange.differs() {
-                Table::PromptExperts
+                Table::PromptExchange
             } else {
-                Table::Experts
+                Table::Exchange
             };
-            slowest.add_all(&self.lookup(ranks, table, all));
+            slowest.add_all(&self.lookup(ranks, Table::Experts, all));
+            let exchanged = exchanged(all, least.min(all), ranks.layout.dp);
+            slowest.add_all(&self.lookup(ranks, table, exchanged));
         }
         slowest.launches = launches;
         slowest.issued = pass.issued;
@@ -210,8 +217,16 @@ impl Tower {
                 let queries = (lane.decodes + lane.drafted).div_ceil(lane.decodes);
                 price.add_all(&self.step(ranks, queries, sequences));
             }
+            let tiled = ranks.decodes_as_prompts && !lane.chunks.is_empty();
             for kind in &mut self.parts.kinds {
-                for own in kind.over_contexts(lane, sequences, &*ranks.prices) {
+                let mut contexts = kind.over_contexts(lane, sequences, &*ranks.prices);
+                if tiled {
+                    let tiles = kind.in_tiles(lane, &*ranks.prices, &ranks.roofline);
+                    if tiles.seconds > contexts[0].seconds {
+                        contexts[0] = tiles;
+                    }
+                }
+                for own in contexts {
                     price.add(Class::Attention, own.times(kind.count));
                 }
             }
@@ -293,8 +308,9 @@ impl Tower {
                     add(&mut price, ranks, &kernels, kind.count);
                 }
             }
-            Table::Experts => self.by_all(&mut price, ranks, n, false),
-            Table::PromptExperts => self.by_all(&mut price, ranks, n, true),
+            Table::Experts => self.by_all(&mut price, ranks, n),
+            Table::Exchange => self.by_exchange(&mut price, ranks, n, false),
+            Table::PromptExchange => self.by_exchange(&mut price, ranks, n, true),
             Table::Head => {
                 let Parts {
                     model, precision, ..
@@ -361,7 +377,7 @@ impl Tower {
         }
     }
 
-    fn by_all(&self, price: &mut StepPrice, ranks: &Ranks, n: f64, prompts: bool) {
+    fn by_all(&self, price: &mut StepPrice, ranks: &Ranks, n: f64) {
         let Parts {
             model, precision, ..
         } = &self.parts;
@@ -370,7 +386,13 @@ impl Tower {
         for kind in self.parts.kinds.iter().filter(|kind| kind.moe) {
             let kernels = experts(model, kind.run, ranks.layout, *precision, lane, n);
             add(price, ranks, &kernels, kind.count);
-            let tokens = (prompts, lane, n);
+        }
+    }
+
+    fn by_exchange(&self, price: &mut StepPrice, ranks: &Ranks, n: f64, prompts: bool) {
+        let model = &self.parts.model;
+        let tokens = (prompts, n / f64::from(ranks.layout.dp), n);
+        for kind in self.parts.kinds.iter().filter(|kind| kind.moe) {
             let costs =
                 self.exchange
                     .costs(model, kind.run, ranks.groups(), tokens, &*ranks.prices);
@@ -379,6 +401,17 @@ impl Tower {
             }
         }
     }
+}
+
+/// Tokens of level lanes that exchange as long as these: who has the fewest tokens must get those of
+/// all others, and sends as many results back. Of two lanes, one with a prompt, the prompt goes one way
+/// while the other way idles.
+fn exchanged(all: u32, least: u32, lanes: u32) -> u32 {
+    if lanes < 2 {
+        return all;
+    }
+    let (lanes, others) = (u64::from(lanes), u64::from(all - least));
+    u32::try_from((others * lanes).div_ceil(lanes - 1)).unwrap_or(u32::MAX)
 }
 
 fn put(rows: &mut Vec<Option<StepPrice>>, index: usize, price: StepPrice) {
@@ -405,5 +438,21 @@ fn add_kernels(
 ) {
     for (class, operator) in kernels {
         price.add(class, Priced::of(&prices.price(&operator)).times(times));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::exchanged;
+
+    #[test]
+    fn the_lane_with_least_waits_for_all_others() {
+        // Level lanes: what there is.
+        assert_eq!(exchanged(1200, 300, 4), 1200);
+        assert_eq!(exchanged(300, 300, 1), 300);
+        // A prompt of 1,000 beside 100 decodes: it goes one way.
+        assert_eq!(exchanged(1100, 100, 2), 2000);
+        // Of many lanes one more or less is little.
+        assert_eq!(exchanged(3200, 0, 32), 3304);
     }
 }

@@ -1,6 +1,8 @@
 //! Which of an engine's kernels run: engines have several for the same product, by backend, and times
 //! differ by a factor of two and more.
 
+use super::{Engine, EngineKind};
+use crate::catalog::Gpu;
 use serde::{Deserialize, Serialize};
 
 /// Kernels of experts.
@@ -97,4 +99,28 @@ pub struct Kernels {
     pub moe: MoeBackend,
     /// Attention.
     pub attention: AttentionBackend,
+}
+
+/// Architectures whose FlashAttention is 2: its kernel for batches with prompts does not put the query
+/// heads of a group side by side.
+const FLASH_ATTENTION_2: [&str; 3] = ["Ampere", "Ada Lovelace", "RTX Blackwell"];
+
+impl Engine {
+    /// Whether decodes that share a step with prompts run in the prompts' attention kernel, as prompts
+    /// of one token. vLLM's FlashAttention backend calls one kernel for a batch; version 3 packs a
+    /// group's query heads into a tile of rows, version 2 only where no sequence has more than one
+    /// token. Other backends and engines keep decodes and prompts apart.
+    ///
+    /// Source: vLLM `v1/attention/backends/flash_attn.py`; FlashAttention `csrc/flash_attn/flash_api.cpp`
+    /// (`seqlenq_ngroups_swapped`) and `hopper/heuristics.h` (`should_pack_gqa`).
+    #[must_use]
+    pub fn decodes_as_prompts(&self, gpu: &Gpu) -> bool {
+        let flash = matches!(
+            self.kernels.attention,
+            AttentionBackend::Auto | AttentionBackend::FlashAttention
+        );
+        self.kind == EngineKind::Vllm
+            && flash
+            && FLASH_ATTENTION_2.contains(&gpu.architecture.as_str())
+    }
 }
