@@ -3,6 +3,7 @@
 
 use super::App;
 use super::command::Action;
+use super::files::{FileTask, Purpose};
 use super::style;
 use super::theme::{RADIUS, Theme};
 use super::toasts::Tone;
@@ -17,8 +18,14 @@ fn is_json(path: &Path) -> bool {
         .is_some_and(|end| end.eq_ignore_ascii_case("json"))
 }
 
+fn is_trace(path: &Path) -> bool {
+    let ends = ["csv", "jsonl"];
+    path.extension()
+        .is_some_and(|end| ends.iter().any(|own| end.eq_ignore_ascii_case(own)))
+}
+
 impl App {
-    /// Takes in what was dropped: a model's files together, a project alone.
+    /// Takes in what was dropped: a model's files together, a trace to replay, a project alone.
     pub(super) fn take_dropped_files(&mut self, ctx: &egui::Context) {
         let paths = ctx.input(|i| {
             let files = i.raw.dropped_files.iter();
@@ -36,9 +43,14 @@ impl App {
             }
             self.actions.push(Action::Import(checkpoint));
         }
-        // One project is open at a time.
+        // One project is open at a time, and one trace is replayed.
+        let (traces, others): (Vec<PathBuf>, Vec<PathBuf>) =
+            others.into_iter().partition(|path| is_trace(path));
         if let Some(path) = others.into_iter().next() {
             self.actions.push(Action::OpenPath(path));
+        } else if let Some(path) = traces.into_iter().next() {
+            self.actions
+                .push(Action::File(FileTask::Chosen(Purpose::Trace, path)));
         }
     }
 }
@@ -53,6 +65,7 @@ pub(super) fn hover_ui(ctx: &egui::Context, theme: &Theme) {
             .any(|file| file.path.as_deref().is_some_and(is_json));
         Some(match &first.path {
             _ if json => "Drop it to look at the model",
+            Some(path) if is_trace(path) => "Drop it to replay the trace",
             Some(_) => "Drop it to open the project",
             None => "Drop a config.json or a project",
         })

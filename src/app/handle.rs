@@ -301,6 +301,8 @@ impl App {
                                 path,
                                 options: crate::workload::TraceOptions::default(),
                             });
+                            // One that was dropped is to be replayed, whatever came before.
+                            project.workload.arrivals = crate::workload::Arrivals::Trace;
                         }));
                 }
             },

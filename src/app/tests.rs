@@ -357,3 +357,39 @@ fn a_model_is_looked_at_first_and_served_as_one_step() {
 }
 
 mod engine;
+
+/// A file let go over the window.
+#[derive(Debug)]
+struct Dropped(std::path::PathBuf);
+
+impl egui::DroppedFile for Dropped {
+    fn path(&self) -> &std::path::Path {
+        &self.0
+    }
+
+    fn bytes(&self) -> Result<Vec<u8>, String> {
+        Err("it is read by its path".to_owned())
+    }
+}
+
+#[test]
+fn a_dropped_trace_is_replayed_not_opened() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("mine.JSONL");
+    std::fs::write(
+        &path,
+        "{\"timestamp\": 0, \"input_length\": 9, \"output_length\": 9}\n",
+    )
+    .unwrap();
+    let mut harness = window(example());
+    let before = harness.state().project().designs.clone();
+    let file = std::sync::Arc::new(Dropped(path.clone()));
+    harness.input_mut().dropped_files.push(file);
+    settle(&mut harness);
+    let project = harness.state().project();
+    assert_eq!(project.designs, before);
+    assert_eq!(project.workload.arrivals, crate::workload::Arrivals::Trace);
+    let trace = project.workload.trace.as_ref().unwrap();
+    assert_eq!(trace.path, path.to_string_lossy());
+    assert_eq!(harness.state().history.undo_label(), Some("Choose a trace"));
+}

@@ -61,7 +61,7 @@ pub(super) fn run(args: &CalibrateArgs) -> Result<(), Failure> {
         .collect::<Result<Vec<_>, _>>()?;
     let progress = |done: usize, total: usize| {
         if done.is_multiple_of(20) || done == total {
-            eprintln!("{done} of {total} tables");
+            complain!("{done} of {total} tables");
         }
     };
     let outcome = calibrate(
@@ -81,10 +81,10 @@ pub(super) fn run(args: &CalibrateArgs) -> Result<(), Failure> {
                 write_over
             };
             for path in write(&outcome, dir).map_err(|error| Failure::usage(&error))? {
-                println!("{}", path.display());
+                say!("{}", path.display());
             }
         }
-        None => print!("{}", report_text(&outcome)),
+        None => super::print::out(&report_text(&outcome)),
     }
     Ok(())
 }

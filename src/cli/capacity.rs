@@ -69,19 +69,19 @@ pub(super) fn run(args: &CapacityArgs) -> Result<(), Failure> {
             "revenue_usd": plan.revenue.get(),
             "margin": plan.margin(),
         });
-        println!("{value:#}");
+        say!("{value:#}");
         return Ok(());
     }
-    println!("A day, on average over it");
-    println!(
+    say!("A day, on average over it");
+    say!(
         "  nodes     {:.1} ({:.1} prefill, {:.1} decode) of {} GPUs",
         plan.nodes(),
         plan.prefill_nodes,
         plan.decode_nodes,
         day.gpus_per_node
     );
-    println!("  cost      ${:.0} at {}", plan.cost.get(), day.price);
-    println!("  revenue   ${:.0}", plan.revenue.get());
-    println!("  margin    {:.0} % of the cost", plan.margin() * 100.0);
+    say!("  cost      ${:.0} at {}", plan.cost.get(), day.price);
+    say!("  revenue   ${:.0}", plan.revenue.get());
+    say!("  margin    {:.0} % of the cost", plan.margin() * 100.0);
     Ok(())
 }

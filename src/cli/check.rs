@@ -22,7 +22,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<(), Failure> {
         .collect();
     if args.input.json {
         let list: Vec<Value> = checked.iter().map(|(d, c)| to_json(&input, d, c)).collect();
-        println!("{:#}", json!({ "designs": list }));
+        say!("{:#}", json!({ "designs": list }));
     } else {
         for (design, compiled) in &checked {
             print_design(&input, design, compiled);
@@ -45,9 +45,9 @@ pub(super) fn check(args: &CheckArgs) -> Result<(), Failure> {
 }
 
 fn print_design(input: &Input, design: &Design, compiled: &Compiled) {
-    println!("{}", print::plain(&design.name));
+    say!("{}", print::plain(&design.name));
     if let Some(plan) = &compiled.plan {
-        println!(
+        say!(
             "  {} on {} GPUs, {:.2} $/h, {:.1} kW of GPUs",
             print::plain(&plan.model.name),
             plan.gpus,
@@ -56,7 +56,7 @@ fn print_design(input: &Input, design: &Design, compiled: &Compiled) {
         );
         for pool in &plan.pools {
             let layout = pool.layout;
-            println!(
+            say!(
                 "  {:<24} {:<10} {} × (TP {} · PP {} · DP {} · EP {}) on {}",
                 print::plain(&pool.name),
                 pool.role.name(),
@@ -75,7 +75,7 @@ fn print_design(input: &Input, design: &Design, compiled: &Compiled) {
             .iter()
             .map(|term| format!("{} {:.2}", term.name.to_lowercase(), term.bytes.gib()))
             .collect();
-        println!(
+        say!(
             "  memory of {pool}: {:.1} GiB = {} + KV {:.2} GiB → {} blocks, {}",
             memory.capacity.gib(),
             terms.join(" + "),
@@ -90,10 +90,10 @@ fn print_design(input: &Input, design: &Design, compiled: &Compiled) {
     }
     engines::print_differences(design, &input.catalog);
     for finding in &compiled.findings {
-        println!("{}", print::finding(finding));
+        say!("{}", print::finding(finding));
     }
     if compiled.findings.is_empty() {
-        println!("  nothing to report");
+        say!("  nothing to report");
     }
 }
 

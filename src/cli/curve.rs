@@ -76,7 +76,7 @@ pub(super) fn curve(args: &CurveArgs) -> Result<(), Failure> {
                     .map(|(load, summary)| to_json(curve.design.id.as_str(), *load, summary))
             })
             .collect();
-        println!("{:#}", json!({ "points": points }));
+        say!("{:#}", json!({ "points": points }));
     } else {
         for curve in &curves {
             print_curve(curve);
@@ -84,7 +84,7 @@ pub(super) fn curve(args: &CurveArgs) -> Result<(), Failure> {
     }
     if let Some(dir) = &args.out {
         let written = write_curves(&input, &curves, dir)?;
-        eprintln!("{written}");
+        complain!("{written}");
     }
     Ok(())
 }
@@ -156,13 +156,19 @@ fn progress(done: usize, total: usize) {
 
 /// Prints one design's curve as a table.
 pub(super) fn print_curve(curve: &Curve<'_>) {
-    println!("{} (latencies in ms)", print::plain(&curve.design.name));
-    println!(
+    say!("{} (latencies in ms)", print::plain(&curve.design.name));
+    say!(
         "  {:>12} {:>10} {:>10} {:>10} {:>10} {:>10} {:>12}",
-        "load", "TTFT p50", "TTFT p95", "TPOT p50", "TPOT p95", "tok/s", "tok/s/GPU"
+        "load",
+        "TTFT p50",
+        "TTFT p95",
+        "TPOT p50",
+        "TPOT p95",
+        "tok/s",
+        "tok/s/GPU"
     );
     for (load, s) in &curve.points {
-        println!(
+        say!(
             "  {:>12} {:>10} {:>10} {:>10} {:>10} {:>10.0} {:>12.1}{}",
             print::number(load_value(*load)),
             print::ms(&s.ttft_s, s.ttft_s.p50),

@@ -23,7 +23,7 @@ pub fn without_display(file: Option<&Path>, reason: &str) -> ExitCode {
             path.display()
         ))));
     }
-    eprintln!("no window ({reason}): simulating without one");
+    complain!("no window ({reason}): simulating without one");
     report(run(file))
 }
 
@@ -46,13 +46,13 @@ fn run(file: Option<&Path>) -> Result<(), Failure> {
             &FidelityChoice::default(),
         )?,
     };
-    println!("{}", print::plain(&input.project.name));
+    say!("{}", print::plain(&input.project.name));
     let curves = simulate_curves(&input, None, &input.project.curve)?;
     for curve in &curves {
         print_curve(curve);
     }
-    println!("{}", write_curves(&input, &curves, &PathBuf::from(FOLDER))?);
-    println!(
+    say!("{}", write_curves(&input, &curves, &PathBuf::from(FOLDER))?);
+    say!(
         "For the window, run this on a desktop, or in a container with the packages libx11-6 libxcursor1 libxi6 libxkbcommon-x11-0 libegl1 libgl1 and a DISPLAY (for example under Xvfb). `frontier --help` lists what works without one."
     );
     Ok(())

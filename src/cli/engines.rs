@@ -117,7 +117,7 @@ pub(super) fn print_differences(design: &Design, catalog: &Catalog) {
         } else {
             words.join(", ")
         };
-        println!(
+        say!(
             "  engine of {}: {} {}, {what}",
             pool.id,
             pool.engine.kind.name(),

@@ -47,10 +47,10 @@ impl Input {
             None => of_project(&project, &args.file)?,
         };
         if let Some(trace) = &trace {
-            eprintln!("note: the trace has {}", trace.about());
+            complain!("note: the trace has {}", trace.about());
         }
         for warning in trace.iter().flat_map(|trace| &trace.warnings) {
-            eprintln!("note: {warning}");
+            complain!("note: {warning}");
         }
         Self::of(project, trace.map(Arc::new), &args.fidelity.choice()?)
     }
@@ -147,7 +147,7 @@ pub(super) fn prices(
     catalog: &Arc<Catalog>,
     user_dir: Option<&Path>,
 ) -> Result<Arc<dyn Fidelity>, Failure> {
-    let progress = |done: usize, total: usize| eprintln!("profile: {done} of {total} tables");
+    let progress = |done: usize, total: usize| complain!("profile: {done} of {total} tables");
     choice
         .load(catalog, user_dir, &progress, &AtomicBool::new(false))
         .map_err(|error| Failure::usage(&error))

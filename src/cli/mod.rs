@@ -3,6 +3,18 @@
 //!
 //! Exit codes: 0 done, 1 the design can't run, 2 bad usage or file.
 
+/// Prints a line. A reader that went away (`| head`) is no reason to fail, which `println!` is.
+macro_rules! say {
+    () => { say!("") };
+    ($($text:tt)*) => { $crate::cli::print::line(&mut std::io::stdout().lock(), format_args!($($text)*)) };
+}
+
+/// The same for what is wrong.
+macro_rules! complain {
+    () => { complain!("") };
+    ($($text:tt)*) => { $crate::cli::print::line(&mut std::io::stderr().lock(), format_args!($($text)*)) };
+}
+
 mod calibrate;
 mod capacity;
 mod check;
@@ -130,11 +142,11 @@ fn report(outcome: Result<(), Failure>) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::CannotRun(message)) => {
-            eprintln!("{message}");
+            complain!("{message}");
             ExitCode::from(1)
         }
         Err(Failure::Usage(message)) => {
-            eprintln!("error: {message}");
+            complain!("error: {message}");
             ExitCode::from(2)
         }
     }

@@ -26,7 +26,7 @@ pub struct NewArgs {
 pub(super) fn new(args: &NewArgs) -> Result<(), Failure> {
     if args.list {
         for example in examples() {
-            println!("{}", example.name);
+            say!("{}", example.name);
         }
         return Ok(());
     }
@@ -52,6 +52,6 @@ pub(super) fn new(args: &NewArgs) -> Result<(), Failure> {
         )));
     }
     save(&path, &project).map_err(|e| Failure::usage(&e))?;
-    println!("wrote {}", path.display());
+    say!("wrote {}", path.display());
     Ok(())
 }

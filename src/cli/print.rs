@@ -20,6 +20,11 @@ pub(super) fn out(text: &str) {
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
+/// Writes a line; a reader that went away is no reason to fail.
+pub(super) fn line(out: &mut impl std::io::Write, text: std::fmt::Arguments<'_>) {
+    let _ = out.write_fmt(text).and_then(|()| out.write_all(b"\n"));
+}
+
 /// One finding, one line.
 pub(super) fn finding(finding: &Finding) -> String {
     let severity = match finding.severity {

@@ -10,7 +10,7 @@ use crate::workload::{Arrivals, Load, Process};
 use clap::Args;
 use serde_json::{Value, json};
 use std::fs::File;
-use std::io::{BufWriter, IsTerminal as _};
+use std::io::{BufWriter, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -89,12 +89,12 @@ pub(super) fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
         {
             object.insert("stats".to_owned(), stats(&summary, wall));
         }
-        println!("{value:#}");
+        say!("{value:#}");
     } else {
-        println!("{}, {}", print::plain(&design.name), print::load(load));
-        println!("{}", print::summary(&summary));
+        say!("{}, {}", print::plain(&design.name), print::load(load));
+        say!("{}", print::summary(&summary));
         if args.stats {
-            println!("  run        {}", stats(&summary, wall));
+            say!("  run        {}", stats(&summary, wall));
         }
     }
     Ok(())
@@ -120,11 +120,14 @@ fn recorded(
                 while wait.recv_timeout(PROGRESS_EVERY) == Err(RecvTimeoutError::Timeout) {
                     let ended = progress.ended.load(Ordering::Relaxed);
                     let total = progress.total.load(Ordering::Relaxed);
-                    eprint!("\r{ended} of {total} requests have ended ");
+                    let _ = write!(
+                        std::io::stderr(),
+                        "\r{ended} of {total} requests have ended "
+                    );
                     said = true;
                 }
                 if said {
-                    eprintln!();
+                    complain!();
                 }
             });
         }
@@ -141,7 +144,7 @@ fn recorded(
     if let (Some(trace), Some(path)) = (trace, &args.trace_out) {
         let end = trace.finish().map_err(|error| cannot_write(path, &error))?;
         if let Some(at) = end.cut_at_s {
-            eprintln!(
+            complain!(
                 "note: the trace ends at {at:.3} s, after {} events; --trace-limit takes more",
                 end.events
             );

@@ -54,7 +54,7 @@ pub fn estimate_capacity(
                 .map(|stage| pricer.stage(stage, &shapes).took(overlap))
                 .max()
                 .unwrap_or(1) as f64
-                * 1e-12
+                * 1e-15
         };
         // Prompts in chunks of the budget, as many as it takes.
         let budget = f64::from(pool.engine.max_num_batched_tokens);

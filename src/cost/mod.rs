@@ -28,7 +28,9 @@ pub use operator::{
 pub use reach::{Reach, reaches};
 pub use roofline::{Roofline, RooflineOn};
 pub use routed::{Routed, RoutedBy, routed};
-pub use step::{Chunk, Issued, LaneShape, Picos, StepPrice, StepPricer};
+pub use step::{
+    Chunk, FEMTOS_PER_NANO, Femtos, Growth, Issued, LaneShape, Series, Slope, StepPrice, StepPricer,
+};
 pub use transfer::{TransferPart, TransferShape, kv_transfer, transfer_rates, transfer_time};
 
 #[cfg(test)]

@@ -23,12 +23,16 @@ mod drafts;
 mod exchange;
 mod kinds;
 mod launches;
+mod line;
 mod noting;
 mod price;
+mod series;
 mod shape;
 mod tower;
 
-pub use price::{Issued, Picos, StepPrice};
+pub use kinds::Growth;
+pub use price::{FEMTOS_PER_NANO, Femtos, Issued, StepPrice};
+pub use series::{Series, Slope};
 pub use shape::{Chunk, LaneShape};
 
 use super::collective::{CommGroup, point_to_point};
@@ -44,7 +48,7 @@ use curve::Priced;
 use drafts::Drafter;
 use kinds::kinds;
 use noting::Noting;
-use price::picos;
+use price::femtos;
 use std::sync::Arc;
 use tower::{Parts, Pass, Ranks, Tower};
 
@@ -64,10 +68,10 @@ pub struct StepPricer {
     ragged: bool,
     /// Whole graphs end with the logits: SGLang's and TensorRT-LLM's; vLLM's with the hidden states.
     head_inside: bool,
-    host: Picos,
-    host_per_sequence: Picos,
-    launch: Picos,
-    gap: Picos,
+    host: Femtos,
+    host_per_sequence: Femtos,
+    launch: Femtos,
+    gap: Femtos,
     stages: Vec<Tower>,
     drafter: Option<Drafter>,
 }
@@ -141,10 +145,10 @@ impl StepPricer {
             verified: speculation.map_or(0, |own| own.verified),
             ragged: vllm && ngram,
             head_inside: !vllm,
-            host: picos(engine.host_step_time.get()),
-            host_per_sequence: picos(engine.host.per_sequence.get()),
-            launch: picos(engine.host.launch.get()),
-            gap: picos(engine.host.gap.get()),
+            host: femtos(engine.host_step_time.get()),
+            host_per_sequence: femtos(engine.host.per_sequence.get()),
+            launch: femtos(engine.host.launch.get()),
+            gap: femtos(engine.host.gap.get()),
             stages: stages.collect(),
             drafter: Drafter::of(model, pool, &ranks, &known),
             ranks,
@@ -166,7 +170,7 @@ impl StepPricer {
 
     /// The price of one stage of a step. Lanes without work still wait for the others.
     pub fn stage(&mut self, stage: usize, lanes: &[LaneShape<'_>]) -> StepPrice {
-        let pass = self.runs_as(lanes);
+        let pass = self.runs_as(lanes.iter().copied());
         let tower = &mut self.stages[stage];
         let mut price = tower.pass(&self.ranks, lanes.iter().copied(), pass);
         if let (false, Some((rate, latency))) = (tower.is_last(), self.next_stage) {
@@ -194,8 +198,27 @@ impl StepPricer {
         price
     }
 
+    /// The prices of this step and those after it in which every lane's contexts have grown by as
+    /// much again; nothing if that can't be said in advance. Only for a plan of one stage, for steps
+    /// that decode without drafts.
+    pub fn series(
+        &mut self,
+        lanes: &[(LaneShape<'_>, Growth<'_>)],
+        first: StepPrice,
+        overlap: bool,
+    ) -> Option<Series> {
+        let shapes = || lanes.iter().map(|(lane, _)| *lane);
+        let plain = |lane: LaneShape<'_>| lane.chunks.is_empty() && lane.drafted == 0;
+        if self.stages.len() != 1 || self.drafter.is_some() || !shapes().all(plain) {
+            return None;
+        }
+        let pass = self.runs_as(shapes());
+        let (slope, steps) = self.stages[0].slope(&self.ranks, lanes, pass)?;
+        Series::new(first, slope, steps, overlap)
+    }
+
     /// In which graph a step runs.
-    fn runs_as(&self, lanes: &[LaneShape<'_>]) -> Pass {
+    fn runs_as<'a>(&self, lanes: impl Iterator<Item = LaneShape<'a>>) -> Pass {
         if self.captured.is_none() {
             return Pass::default();
         }

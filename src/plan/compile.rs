@@ -323,7 +323,7 @@ impl Compiling<'_> {
             engine: legality::effective(self.model, pool),
             precision: pool.precision,
             draft: draft.clone(),
-            stages: split_layers(self.model, layout.pp),
+            stages: split_layers(self.model, layout.pp, &pool.engine.stage_layers),
             replicas: placed.replicas,
             memory,
             gpu,

@@ -14,7 +14,7 @@ mod tests;
 mod vllm;
 mod weights;
 
-pub(super) use weights::split_layers;
+pub(super) use weights::{is_partition, split_layers};
 
 pub(crate) use weights::shard;
 
@@ -146,7 +146,7 @@ impl<'a> Sizer<'a> {
         precision: Precision,
         layout: Layout,
     ) -> MemoryBudget {
-        let stages = split_layers(self.model, layout.pp);
+        let stages = split_layers(self.model, layout.pp, &engine.stage_layers);
         let last = stages.len().saturating_sub(1);
         let weights = self.shapes.weigh(self.model, precision, layout);
         let drafter = Drafter::of(self.model, self.draft, engine, precision, layout);

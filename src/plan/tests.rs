@@ -396,7 +396,7 @@ fn stages_get_all_layers() {
     let models = Models::embedded().unwrap();
     let model = models.get(&ModelId::new("deepseek-v3").unwrap()).unwrap();
     for pp in 1..=16 {
-        let stages = memory::split_layers(model, pp);
+        let stages = memory::split_layers(model, pp, &[]);
         assert_eq!(stages.len(), pp as usize);
         let total: u32 = stages.iter().flatten().map(|run| run.count).sum();
         assert_eq!(total, model.layer_count());
@@ -408,6 +408,44 @@ fn stages_get_all_layers() {
             sizes.iter().max().unwrap() - sizes.iter().min().unwrap() <= 1,
             "{sizes:?}"
         );
+    }
+}
+
+#[test]
+fn stages_have_the_layers_they_are_given() {
+    let mut design = worked(1);
+    design.pools[0].layout = Layout { pp: 4, ..tp(1) };
+    let layers = |design: &Design| {
+        let plan = check(design).plan.unwrap();
+        let stages = plan.pools[0].stages.iter();
+        let sizes: Vec<u32> = stages.map(|s| s.iter().map(|r| r.count).sum()).collect();
+        (sizes, plan.pools[0].memory.clone())
+    };
+    let (even, level) = layers(&design);
+    let all: u32 = even.iter().sum();
+    let given = vec![1, 2, 3, all - 6];
+    design.pools[0].engine.stage_layers.clone_from(&given);
+    let (sizes, uneven) = layers(&design);
+    assert_eq!(sizes, given);
+    // The last stage is the fullest: it has so many more layers, and as many more of each token's KV.
+    let weights = |memory: &MemoryBudget| memory.terms[0].bytes.as_f64();
+    assert!(weights(&uneven) > 2.0 * weights(&level));
+    let each = |memory: &MemoryBudget, layers: u32| {
+        assert_eq!(memory.block_bytes.get() % u64::from(layers), 0);
+        memory.block_bytes.get() / u64::from(layers)
+    };
+    assert_eq!(each(&uneven, given[3]), each(&level, even[0]));
+    // One stage too few, a layer too many, a stage without layers.
+    for wrong in [
+        vec![all - 2, 1, 1],
+        vec![1, 2, 3, all - 5],
+        vec![0, 2, 3, all - 5],
+    ] {
+        design.pools[0].engine.stage_layers = wrong;
+        let compiled = check(&design);
+        assert!(compiled.plan.is_none());
+        let said = "VLLM_PP_LAYER_PARTITION is";
+        assert!(compiled.findings.iter().any(|f| f.cause.starts_with(said)));
     }
 }
 

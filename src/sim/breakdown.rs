@@ -139,7 +139,7 @@ fn phase_time(phase: Phase, replicas: &[&ReplicaState]) -> PhaseTime {
     for replica in replicas {
         sums.add(&replica.ledger.phases[phase as usize]);
     }
-    let seconds = |picos: u128| picos as f64 * 1e-12;
+    let seconds = |femtos: u128| femtos as f64 * 1e-15;
     let per_step = |count: u64| count as f64 / sums.steps.max(1) as f64;
     let mut by_class: Vec<(&'static str, f64)> = Class::ALL
         .iter()

@@ -9,7 +9,7 @@ use super::lane::Ended;
 use super::metrics::Metrics;
 use super::network::Network;
 use super::pricer::Pricer;
-use super::queue::{Event, EventQueue, Nanos};
+use super::queue::{Event, EventQueue, Nanos, Turn};
 use super::record::{Recorder, Recording, Timeline};
 use super::replica::ReplicaState;
 use super::request::{Arena, ReqId};
@@ -133,7 +133,11 @@ pub fn run_recorded(
     control: Control<'_>,
     recording: Recording<'_>,
 ) -> Result<(Summary, Option<Timeline>), SimError> {
+    let stepped = recording.timeline || recording.trace.is_some();
     let mut engine = Engine::new(scenario, recording)?;
+    if stepped {
+        engine.step_all();
+    }
     engine.go(control)?;
     engine.check()?;
     let summary = engine.summary(scenario);
@@ -173,6 +177,20 @@ pub(super) fn watch(
     }
 }
 
+/// Runs a scenario, every step an event or not. Also how many steps were none.
+#[cfg(test)]
+pub(super) fn run_stepped(scenario: &Scenario, stepped: bool) -> Result<(Summary, u64), SimError> {
+    let cancel = AtomicBool::new(false);
+    let mut engine = Engine::new(scenario, Recording::default())?;
+    if stepped {
+        engine.step_all();
+    }
+    engine.go(Control { cancel: &cancel })?;
+    engine.check()?;
+    let advanced = engine.replicas.iter().map(|own| own.advanced).sum();
+    Ok((engine.summary(scenario), advanced))
+}
+
 /// What happens to prefilled requests of a replica.
 #[derive(Clone)]
 enum After {
@@ -201,6 +219,8 @@ struct Engine<'a> {
     closed: bool,
     queue: EventQueue,
     now: Nanos,
+    /// Whose event is being handled.
+    turn: Turn,
     /// When the tokens of the step that has just ended reach their clients.
     told: Nanos,
     requests: Arena,
@@ -330,6 +350,7 @@ impl<'a> Engine<'a> {
             source,
             queue: EventQueue::default(),
             now: 0,
+            turn: Turn::MAX,
             told: 0,
             requests: Arena::default(),
             recorder: Recorder::new(recording, plan, &replicas),
@@ -370,9 +391,22 @@ impl<'a> Engine<'a> {
         self
     }
 
+    /// Makes every step an event.
+    fn step_all(&mut self) {
+        for replica in &mut self.replicas {
+            replica.stepped = true;
+        }
+    }
+
     fn go(&mut self, control: Control<'_>) -> Result<(), SimError> {
         let (mut progress, mut progress_at) = (0, 0);
+        let mut look_at = CANCEL_EVERY;
         while let Some((at, event)) = self.queue.pop() {
+            if let Event::StepEnd { replica, .. } = event
+                && !self.replicas[replica as usize].is_due(at)
+            {
+                continue;
+            }
             if at > HORIZON {
                 return Err(match event {
                     Event::Arrival | Event::Turn { .. } => WorkloadError::TooSlow.into(),
@@ -380,8 +414,10 @@ impl<'a> Engine<'a> {
                 });
             }
             self.now = at;
+            self.turn = event.turn();
             self.events += 1;
-            if self.events.is_multiple_of(CANCEL_EVERY) {
+            if self.events >= look_at {
+                look_at = self.events + CANCEL_EVERY;
                 if control.cancel.load(Ordering::Relaxed) {
                     return Err(SimError::Cancelled);
                 }

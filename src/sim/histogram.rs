@@ -17,7 +17,8 @@ pub(super) struct Histogram {
     sum: u128,
 }
 
-const fn bucket(ns: u64) -> usize {
+/// Which bucket a sample falls into.
+pub(super) const fn bucket(ns: u64) -> usize {
     if ns < CUTS as u64 {
         return ns as usize;
     }
@@ -43,13 +44,22 @@ impl Histogram {
         if weight == 0 {
             return;
         }
-        let index = bucket(ns);
+        self.add_to(bucket(ns), weight);
+        self.add_sum(u128::from(ns) * u128::from(weight));
+    }
+
+    /// Adds `weight` samples to a bucket; their sum is added apart.
+    pub(super) fn add_to(&mut self, index: usize, weight: u64) {
         if self.weights.len() <= index {
             self.weights.resize(index + 1, 0);
         }
         self.weights[index] += weight;
         self.count += weight;
-        self.sum += u128::from(ns) * u128::from(weight);
+    }
+
+    /// Adds to the sum of samples that were counted by [`Self::add_to`].
+    pub(super) const fn add_sum(&mut self, ns: u128) {
+        self.sum += ns;
     }
 
     /// Mean and percentiles, seconds.

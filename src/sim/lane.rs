@@ -23,6 +23,7 @@ mod loops;
 mod memory;
 mod reached;
 mod reuse;
+mod steady;
 mod waiting;
 
 pub(super) use batch::Batch;
@@ -84,6 +85,8 @@ pub(super) struct Lane {
     loads: Vec<(ReqId, Nanos)>,
     /// Share of its answer a request is expected still to need (SGLang).
     new_token_ratio: f64,
+    /// Whether everyone had what he needed when the last step was built, so that who waits was looked at.
+    clean: bool,
     /// Steps in which prompts have waited for more of them (TensorRT-LLM).
     waited: u32,
     /// Decode steps since the scheduler looked at what had come in (SGLang), and when it did.
@@ -123,6 +126,7 @@ impl Lane {
             now: 0,
             loads: Vec::new(),
             new_token_ratio: loops::first_ratio(&settings.scheduling),
+            clean: true,
             waited: 0,
             unseen: 0,
             looked: 0,
@@ -204,11 +208,12 @@ impl Lane {
     ) -> bool {
         self.now = now;
         self.visible = self.look(seen);
-        let pass = self.build(requests, index, batch);
+        let mut pass = self.build(requests, index, batch);
         // All gave way: the next pass admits again, as the engine's next call would.
         if batch.is_empty() && pass == Pass::Preempted {
-            self.build(requests, index, batch);
+            pass = self.build(requests, index, batch);
         }
+        self.clean = pass == Pass::Clean;
         // A step with prompts is followed by a look.
         self.unseen = if batch.chunks.is_empty() {
             self.unseen.saturating_add(1)

@@ -8,7 +8,7 @@
 use super::lane::Batch;
 use super::queue::Nanos;
 use super::replica::Levels;
-use crate::cost::{Class, Origin, Picos, StepPrice};
+use crate::cost::{Class, Femtos, Origin, Series, StepPrice};
 
 /// What a step carried. Some prefill decides its length, so a mixed step counts as one with prefill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub(super) struct PhaseSum {
     pub(super) tokens: u64,
     /// Decodes summed over steps.
     pub(super) decodes: u64,
-    /// Device time, ps; 64 bits would be full after 213 days.
+    /// Device time, fs; 64 bits would be full after five hours.
     pub(super) total: u128,
     /// Of it by class.
     pub(super) by_class: [u128; Class::COUNT],
@@ -70,9 +70,9 @@ impl PhaseSum {
 pub(super) struct Ledger {
     /// By [`Phase`] index.
     pub(super) phases: [PhaseSum; 2],
-    /// Picoseconds by where their price comes from.
+    /// Femtoseconds by where their price comes from.
     pub(super) by_origin: [u128; Origin::COUNT],
-    /// Picoseconds it may have been less, and more.
+    /// Femtoseconds it may have been less, and more.
     pub(super) off: [u128; 2],
     /// Busy time of each stage.
     pub(super) stage_busy: Vec<Nanos>,
@@ -91,6 +91,22 @@ pub(super) struct Ledger {
     pub(super) fullest: u128,
 }
 
+/// Steps of a run that have been gone through.
+pub(super) struct Advanced<'a> {
+    /// Their prices, the one before the first of them first.
+    pub(super) series: &'a Series,
+    pub(super) steps: u64,
+    /// As they were at the beginning.
+    pub(super) levels: Levels,
+    pub(super) batches: &'a [Batch],
+    /// When the last of them started.
+    pub(super) now: Nanos,
+    /// What they take.
+    pub(super) first_stages: Nanos,
+    /// KV memory held, over that.
+    pub(super) kv: u128,
+}
+
 impl Ledger {
     /// Of a replica with so many stages.
     pub(super) fn new(stages: usize) -> Self {
@@ -107,7 +123,7 @@ impl Ledger {
         phase: Phase,
         stage: usize,
         price: &StepPrice,
-        exposed: Picos,
+        exposed: Femtos,
         took: Nanos,
     ) {
         self.stage_busy[stage] = self.stage_busy[stage].saturating_add(took);
@@ -162,6 +178,61 @@ impl Ledger {
         self.running += weight * u128::from(levels.running);
         self.waiting += weight * u128::from(levels.waiting);
         self.kv += weight * u128::from(levels.held);
+    }
+
+    /// Steps have ended one after another, each after the first `steps` like the one before, and as many
+    /// have started. See [`super::steady`].
+    pub(super) fn advance(&mut self, advanced: &Advanced<'_>) {
+        let Advanced { series, steps, .. } = *advanced;
+        if steps == 0 {
+            return;
+        }
+        let (first, slope) = (&series.first, &series.slope);
+        // The first of them has been counted when it started: these are the 2nd to the last.
+        let (count, rises) = (
+            i128::from(steps),
+            i128::from(steps) * i128::from(steps + 1) / 2,
+        );
+        let sum = |first: Femtos, slope: i64| {
+            let sum = i128::from(first) * count + i128::from(slope) * rises;
+            u128::try_from(sum).unwrap_or(0)
+        };
+        let took = sum(series.took, series.took_slope);
+        let exposed = took - sum(first.total, slope.total);
+        let phase = &mut self.phases[Phase::Decode as usize];
+        phase.total += took;
+        for (class, own) in phase.by_class.iter_mut().enumerate() {
+            let is_attention = class == Class::Attention as usize;
+            let slope = if is_attention { slope.total } else { 0 };
+            *own += sum(first.by_class[class], slope);
+        }
+        phase.by_class[Class::Host as usize] += exposed;
+        for (index, own) in self.by_origin.iter_mut().enumerate() {
+            *own += sum(first.by_origin[index], slope.by_origin[index]);
+        }
+        self.by_origin[Origin::Given as usize] += exposed;
+        for (index, own) in self.off.iter_mut().enumerate() {
+            *own += sum(first.off[index], slope.off[index]);
+        }
+        let (mut decodes, mut fullest) = (0, 0);
+        for batch in advanced.batches {
+            decodes += u64::from(batch.decodes);
+            fullest = fullest.max(batch.decodes);
+        }
+        phase.steps += steps;
+        phase.tokens += steps * decodes;
+        phase.decodes += steps * decodes;
+        let lanes = advanced.batches.len() as u128;
+        self.fullest += u128::from(steps) * u128::from(fullest) * lanes;
+        let span = advanced.first_stages;
+        self.stage_busy[0] = self.stage_busy[0].saturating_add(span);
+        self.active += advanced.now - self.active_since;
+        self.active_since = advanced.now;
+        let weight = u128::from(span);
+        self.weight += weight;
+        self.running += weight * u128::from(advanced.levels.running);
+        self.waiting += weight * u128::from(advanced.levels.waiting);
+        self.kv += advanced.kv;
     }
 
     /// A step has left the last stage.

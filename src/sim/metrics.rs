@@ -6,7 +6,7 @@
 //! sent inside it, throughput counts tokens delivered inside it. A run too short for that (few
 //! requests, or none completed when the window would open) is measured whole.
 
-use super::histogram::{Histogram, exact_stats};
+use super::histogram::{Histogram, bucket, exact_stats};
 use super::queue::Nanos;
 use super::summary::{Counts, Hidden, Latency, Stats, Window};
 
@@ -108,20 +108,25 @@ impl Metrics {
         }
     }
 
+    /// Whether the next request sent is one at which counts are noted: they must be as of then.
+    /// `begins`: a conversation with it.
+    pub(super) const fn notes(&self, begins: bool) -> bool {
+        let begun = self.begun + begins as u64;
+        let middles = begun > self.middle_at && self.middle.is_none();
+        self.counts.arrived == self.opens_at || begins && (middles || begun == self.starts)
+    }
+
     /// A request is sent; `begins`: a conversation with it.
     pub(super) fn sent(&mut self, now: Nanos, begins: bool) {
-        let index = self.counts.arrived;
+        let notes = self.notes(begins);
+        let opens = self.counts.arrived == self.opens_at;
         self.counts.arrived += 1;
         self.waiting += 1;
         self.begun += u64::from(begins);
-        let opens = index == self.opens_at;
-        if !opens && !begins {
+        if !notes {
             return;
         }
-        let (middles, closes) = (self.begun > self.middle_at, self.begun == self.starts);
-        if !opens && !closes && (!middles || self.middle.is_some()) {
-            return;
-        }
+        let closes = self.begun == self.starts;
         let mark = self.mark(now);
         if opens && self.close.is_none() {
             self.open = Some(mark);
@@ -168,10 +173,16 @@ impl Metrics {
     pub(super) fn tokens(&mut self, count: u32, gap: Nanos) {
         let count = u64::from(count);
         self.tokens += count;
-        self.whole_itl.add(gap, count);
-        if self.open.is_some() && self.close.is_none() {
-            self.steady_itl.add(gap, count);
+        for histogram in self.counting() {
+            histogram.add(gap, count);
         }
+    }
+
+    /// The histograms that are counting.
+    fn counting(&mut self) -> impl Iterator<Item = &mut Histogram> {
+        let inside = self.open.is_some() && self.close.is_none();
+        let steady = inside.then_some(&mut self.steady_itl);
+        std::iter::once(&mut self.whole_itl).chain(steady)
     }
 
     /// Grows whenever something happens to a request.
@@ -304,5 +315,39 @@ impl Metrics {
             exact_stats(waits).mean
         };
         mean(3, 4) > 1.5 * mean(1, 2)
+    }
+}
+
+/// Latencies between tokens of steps one after another, of which as many deliver a token each.
+#[derive(Debug, Default)]
+pub(super) struct Gaps {
+    /// Steps by bucket; those in a row in one bucket are one entry.
+    buckets: Vec<(usize, u64)>,
+    sum: u128,
+}
+
+impl Gaps {
+    /// Those of a step.
+    pub(super) fn add(&mut self, gap: Nanos) {
+        let index = bucket(gap);
+        self.sum += u128::from(gap);
+        match self.buckets.last_mut() {
+            Some((last, count)) if *last == index => *count += 1,
+            _ => self.buckets.push((index, 1)),
+        }
+    }
+
+    /// Notes them all, `tokens` in each step, and is empty again.
+    pub(super) fn note(&mut self, tokens: u64, metrics: &mut Metrics) {
+        let steps: u64 = self.buckets.iter().map(|(_, count)| count).sum();
+        metrics.tokens += steps * tokens;
+        for histogram in metrics.counting() {
+            for (index, count) in &self.buckets {
+                histogram.add_to(*index, count * tokens);
+            }
+            histogram.add_sum(self.sum * u128::from(tokens));
+        }
+        self.buckets.clear();
+        self.sum = 0;
     }
 }

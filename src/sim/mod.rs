@@ -2,11 +2,13 @@
 //!
 //! The loop of each replica is the engine's own: admit → schedule → build the batch → price the
 //! step → advance requests → free or transfer KV. Time is an integer (nanoseconds between events,
-//! picoseconds inside a step). Equal inputs give equal bytes: no floating-point function of the
-//! platform decides a result, ties are first in, first out, and every random stream is named.
+//! femtoseconds inside a step). Equal inputs give equal bytes: no floating-point function of the
+//! platform decides a result, ties are first in, first out after the ends of steps by replica, and every
+//! random stream is named.
 //!
 //! A step costs what changes in it, not what runs: a lane keeps counts and sums of its decodes
-//! ([`lane`]), a request the step it joined at.
+//! ([`lane`]), a request the step it joined at; steps in which nothing changes are advanced together
+//! ([`steady`]).
 
 mod breakdown;
 mod engine;
@@ -22,6 +24,7 @@ mod record;
 mod replica;
 mod request;
 mod station;
+mod steady;
 mod summary;
 mod verdict;
 

@@ -1,6 +1,6 @@
 //! What a step costs a replica: the plan's compiled prices, or in tests a given rule.
 
-use crate::cost::{Class, LaneShape, StepPrice, StepPricer};
+use crate::cost::{Class, Growth, LaneShape, Series, StepPrice, StepPricer};
 
 /// Prices of a pool's steps.
 pub(super) enum Pricer {
@@ -27,9 +27,23 @@ impl Pricer {
             Self::Plan(own) => own.stage(stage, lanes),
             #[cfg(test)]
             Self::Given(rule) => StepPrice {
-                total: rule(lanes),
+                total: rule(lanes).saturating_mul(1000),
                 ..StepPrice::default()
             },
+        }
+    }
+
+    /// The prices of this step and those after it, if they can be told in advance.
+    pub(super) fn series(
+        &mut self,
+        lanes: &[(LaneShape<'_>, Growth<'_>)],
+        first: StepPrice,
+        overlap: bool,
+    ) -> Option<Series> {
+        match self {
+            Self::Plan(own) => own.series(lanes, first, overlap),
+            #[cfg(test)]
+            Self::Given(_) => None,
         }
     }
 }

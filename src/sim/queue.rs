@@ -1,6 +1,8 @@
-//! The event queue: a binary heap on (time, sequence number), so equal times are first in, first
-//! out. Events carry ids, never references. Nothing is cancelled by removal: an event that came to
-//! nothing carries a generation and is dropped when it is popped.
+//! The event queue: a binary heap on (time, turn, sequence number). At equal times the ends of steps
+//! come first, by replica, then all else first in, first out: so the order does not depend on whether a
+//! step's end was put in when the step began or is the end of a run ([`steady`](super::steady)). Events
+//! carry ids, never references. Nothing is cancelled by removal: an event that came to nothing carries
+//! a generation, or a step's end another time than its replica, and is dropped when it is popped.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -54,23 +56,39 @@ pub(super) enum Event {
     },
 }
 
+/// Whose turn it is at equal times: a replica's whose step ends, or after those everyone's.
+pub(super) type Turn = u32;
+
+impl Event {
+    /// Whose turn it is.
+    pub(super) const fn turn(&self) -> Turn {
+        match self {
+            Self::StepEnd { replica, .. } => *replica,
+            _ => Turn::MAX,
+        }
+    }
+}
+
 /// Events to come.
 #[derive(Debug, Default)]
 pub(super) struct EventQueue {
-    heap: BinaryHeap<Reverse<(Nanos, u64, Event)>>,
+    heap: BinaryHeap<Reverse<(Nanos, Turn, u64, Event)>>,
     sequence: u64,
 }
 
 impl EventQueue {
     /// Adds an event.
     pub(super) fn push(&mut self, at: Nanos, event: Event) {
-        self.heap.push(Reverse((at, self.sequence, event)));
+        self.heap
+            .push(Reverse((at, event.turn(), self.sequence, event)));
         self.sequence += 1;
     }
 
     /// The earliest event.
     pub(super) fn pop(&mut self) -> Option<(Nanos, Event)> {
-        self.heap.pop().map(|Reverse((at, _, event))| (at, event))
+        self.heap
+            .pop()
+            .map(|Reverse((at, _, _, event))| (at, event))
     }
 }
 
@@ -88,5 +106,17 @@ mod tests {
         assert_eq!(queue.pop(), Some((5, Event::StageFree { replica: 1 })));
         assert_eq!(queue.pop(), Some((5, Event::Arrival)));
         assert_eq!(queue.pop(), None);
+    }
+
+    #[test]
+    fn steps_end_first_by_replica() {
+        let end = |replica| Event::StepEnd { replica, cohort: 0 };
+        let mut queue = EventQueue::default();
+        for event in [Event::Arrival, end(7), Event::Told, end(2)] {
+            queue.push(5, event);
+        }
+        let order: Vec<Event> =
+            std::iter::from_fn(|| queue.pop().map(|(_, event)| event)).collect();
+        assert_eq!(order, [end(2), end(7), Event::Arrival, Event::Told]);
     }
 }

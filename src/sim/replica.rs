@@ -6,11 +6,13 @@
 
 use super::lane::{Batch, Lane, Settings};
 use super::ledger::{Ledger, Phase};
+use super::metrics::Gaps;
 use super::pricer::Pricer;
 use super::queue::Nanos;
 use super::request::Arena;
 use super::station::{self, Station};
-use crate::cost::{LaneShape, Reach};
+use super::steady::{Run, step_time};
+use crate::cost::{LaneShape, Reach, StepPrice};
 use crate::plan::PlannedPool;
 use std::rc::Rc;
 
@@ -26,7 +28,7 @@ pub(super) struct ReplicaState {
     in_flight: Vec<bool>,
     next_cohort: usize,
     /// When each stage is free.
-    stage_free: Vec<Nanos>,
+    pub(super) stage_free: Vec<Nanos>,
     /// What its steps add up to.
     pub(super) ledger: Ledger,
     /// When the latest step entered and left each stage.
@@ -37,10 +39,22 @@ pub(super) struct ReplicaState {
     /// What a request takes outside the server.
     pub(super) network: Nanos,
     /// Whether the host puts a batch together while the one before runs.
-    overlap: bool,
+    pub(super) overlap: bool,
     /// When the latest step was started, and when one ended last.
-    started: Nanos,
-    last_end: Option<Nanos>,
+    pub(super) started: Nanos,
+    pub(super) last_end: Option<Nanos>,
+    /// Every step is an event.
+    pub(super) stepped: bool,
+    /// Steps known in advance, the one under way the first.
+    pub(super) run: Option<Run>,
+    /// When the step under way ends; of one stage.
+    pub(super) ends_at: Nanos,
+    /// Lists for advancing a run.
+    pub(super) dues: Vec<u64>,
+    pub(super) gaps: Gaps,
+    /// Steps that were no event.
+    #[cfg(test)]
+    pub(super) advanced: u64,
     /// Start of every step of every lane, and who is in it: name and tokens.
     #[cfg(test)]
     pub(super) log: Vec<Noted>,
@@ -117,6 +131,13 @@ impl ReplicaState {
             overlap: engine.host.overlap,
             started: 0,
             last_end: None,
+            stepped: false,
+            run: None,
+            ends_at: 0,
+            dues: Vec::new(),
+            gaps: Gaps::default(),
+            #[cfg(test)]
+            advanced: 0,
             #[cfg(test)]
             log: Vec::new(),
             ledger: Ledger::new(stages),
@@ -124,6 +145,12 @@ impl ReplicaState {
             steps: 0,
             request_steps: 0,
         }
+    }
+
+    /// Whether the event that a step ends now is that of the step under way: one that was part of a
+    /// run which was cut short has another time. Only one stage has runs.
+    pub(super) fn is_due(&self, now: Nanos) -> bool {
+        self.stage_free.len() > 1 || self.in_flight[0] && self.ends_at == now
     }
 
     /// A cohort's step has left the last stage.
@@ -183,7 +210,12 @@ impl ReplicaState {
             self.note(requests, cohort, now);
             self.next_cohort = (cohort + 1) % stages;
             self.started = now;
-            return Some(self.start(pricer, cohort, now));
+            let (mut launched, price) = self.start(pricer, cohort, now);
+            if let Some(end) = self.look_ahead(requests, pricer, (now, price)) {
+                launched.end = end;
+            }
+            self.ends_at = launched.end;
+            return Some(launched);
         }
         None
     }
@@ -208,7 +240,8 @@ impl ReplicaState {
         }
     }
 
-    fn start(&mut self, pricer: &mut Pricer, cohort: usize, now: Nanos) -> Launched {
+    /// Starts a step. Also its last stage's price.
+    fn start(&mut self, pricer: &mut Pricer, cohort: usize, now: Nanos) -> (Launched, StepPrice) {
         let batches = &self.batches[cohort];
         let mut running = 0;
         // Almost every plan has one lane: no list is made for it.
@@ -226,10 +259,10 @@ impl ReplicaState {
         }
         let phase = Phase::of(batches);
         let mut at = now;
+        let mut price = StepPrice::default();
         for stage in 0..self.stage_free.len() {
-            let price = pricer.stage(stage, lanes);
-            // A step takes at least a nanosecond, so that time goes on.
-            let took = price.took(self.overlap).div_ceil(1000).max(1);
+            price = pricer.stage(stage, lanes);
+            let took = step_time(price.took(self.overlap));
             let exposed = price.exposed(self.overlap);
             self.ledger.stage(phase, stage, &price, exposed, took);
             let enters = at.max(self.stage_free[stage]);
@@ -245,10 +278,11 @@ impl ReplicaState {
         self.steps += 1;
         self.request_steps += running;
         let piped = self.stage_free.len() > 1;
-        Launched {
+        let launched = Launched {
             cohort: u32::try_from(cohort).unwrap_or(0),
             end: at,
             stage_free: piped.then_some(first_end),
-        }
+        };
+        (launched, price)
     }
 }

@@ -30,12 +30,29 @@ impl Station {
         }
     }
 
+    /// Time for so many things.
+    pub(super) const fn work(&self, count: u64) -> Nanos {
+        self.each.saturating_mul(count)
+    }
+
+    /// Whether it has nothing to do any more by then.
+    pub(super) const fn is_idle_at(&self, at: Nanos) -> bool {
+        self.free_at <= at
+    }
+
+    /// It was idle when `count` things came at `at`.
+    pub(super) const fn passed(&mut self, at: Nanos, count: u64) {
+        if self.each > 0 {
+            self.free_at = at.saturating_add(self.work(count));
+        }
+    }
+
     /// When `count` things that come now are done.
     pub(super) fn pass(&mut self, now: Nanos, count: u64) -> Nanos {
         if self.each == 0 {
             return now;
         }
-        let work = self.each.saturating_mul(count);
+        let work = self.work(count);
         self.free_at = self.free_at.max(now).saturating_add(work);
         self.free_at
     }

@@ -14,10 +14,12 @@ use std::sync::atomic::AtomicBool;
 mod cases;
 mod engines;
 mod goldens;
+mod hostile;
 mod kinds;
 mod queueing;
 mod recording;
 mod schedules;
+mod steady;
 mod turns;
 
 /// The worked example's design: 0 is 1P1D, 1 is co-located.
@@ -94,7 +96,7 @@ fn one_request_takes_exactly_the_sum_of_its_steps() {
         pool,
         &scenario.fidelity,
     );
-    let mut ns = |lane: LaneShape<'_>| pricer.stage(0, &[lane]).total.div_ceil(1000);
+    let mut ns = |lane: LaneShape<'_>| pricer.stage(0, &[lane]).total.div_ceil(1_000_000);
     let prompt = [Chunk {
         tokens: 1000,
         context: 0,
@@ -505,7 +507,7 @@ fn the_worked_example_gives_the_committed_bytes() {
     });
     assert_eq!(
         hashes.map(|h| format!("{h:016x}")),
-        ["991bebb2512b30f1", "b2144a17f4e76715"]
+        ["116cd21601a41104", "7e0b41c2eeba0a99"]
     );
 }
 

@@ -175,14 +175,28 @@ fn words(units: &[Unit]) -> String {
         .join(", ")
 }
 
+/// A number of a unit in base units. A thousandth is not a number of bits, a thousand is: so 0.1 ms and
+/// 100 us are the same.
+pub(super) fn in_base(number: f64, scale: f64) -> f64 {
+    if scale < 1.0 {
+        number / (1.0 / scale).round()
+    } else {
+        number * scale
+    }
+}
+
 /// The shortest number of `unit` that reads back to exactly `value`; none: no number does.
 fn number_in(value: f64, unit: &Unit) -> Option<String> {
-    let exact = value / unit.scale;
+    let exact = if unit.scale < 1.0 {
+        value * (1.0 / unit.scale).round()
+    } else {
+        value / unit.scale
+    };
     // Division may end next to the number that was typed: 500 ns / 1 ns is 500.00000000000006.
     let typed = format!("{exact:.14e}").parse().unwrap_or(exact);
     [typed, exact]
         .into_iter()
-        .find(|number| number * unit.scale == value)
+        .find(|number| in_base(*number, unit.scale) == value)
         .map(|number| format!("{number}"))
 }
 

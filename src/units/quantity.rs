@@ -1,6 +1,6 @@
 //! The quantities themselves. Each is a number in base units behind a type.
 
-use super::parse::{Unit, UnitError, number_and_scale, print};
+use super::parse::{Unit, UnitError, in_base, number_and_scale, print};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Sub};
@@ -78,7 +78,7 @@ macro_rules! real_quantity {
 
             fn from_str(text: &str) -> Result<Self, UnitError> {
                 let (number, scale) = number_and_scale(text, Self::UNITS, $bare, $example)?;
-                let value = number * scale;
+                let value = in_base(number, scale);
                 if value.is_finite() {
                     Ok(Self(value))
                 } else {
@@ -163,13 +163,13 @@ impl Seconds {
     /// From milliseconds.
     #[must_use]
     pub const fn from_ms(ms: f64) -> Self {
-        Self::new(ms * 1e-3)
+        Self::new(ms / 1e3)
     }
 
     /// From microseconds.
     #[must_use]
     pub const fn from_us(us: f64) -> Self {
-        Self::new(us * 1e-6)
+        Self::new(us / 1e6)
     }
 }
 

@@ -50,6 +50,22 @@ fn what_is_typed_in_a_unit_prints_so() {
 }
 
 #[test]
+fn a_time_is_the_same_in_every_unit() {
+    for (text, same) in [
+        ("0.1 ms", "100 us"),
+        ("0.25 us", "250 ns"),
+        ("0.004 s", "4 ms"),
+    ] {
+        let span: Seconds = text.parse().unwrap();
+        assert_eq!(span, same.parse().unwrap());
+        assert_eq!(span.to_string(), same);
+    }
+    assert_eq!(Seconds::from_ms(0.1).to_string(), "100 us");
+    assert_eq!(Seconds::new(1e-4).to_string(), "100 us");
+    assert_eq!(Seconds::from_us(3.5).to_string(), "3.5 us");
+}
+
+#[test]
 fn decimal_comma_is_refused_with_the_right_spelling() {
     let refused = "0,5 GB".parse::<Bytes>().unwrap_err();
     assert!(refused.to_string().contains("“0.5 GB”"), "{refused}");

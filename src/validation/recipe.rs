@@ -171,7 +171,6 @@ const NOTED: [&str; 20] = [
     "attention_dp_balance",
     "adp_timeout_iters",
     "adp_batching_wait_iters",
-    "graph_padding",
     "piecewise_prefill_graph",
     "kv_reservation",
     "memory_kind",

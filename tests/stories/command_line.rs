@@ -298,6 +298,34 @@ fn a_stale_display_is_no_display() {
 }
 
 #[test]
+fn a_reader_that_goes_away_is_no_reason_to_fail() {
+    use std::process::{Command, Stdio};
+    let program = Program::new();
+    let file = program.example("pdd-vs-colocated");
+    let commands = [
+        vec!["curve", text(&file), "--requests", "20"],
+        vec!["check", text(&file)],
+        vec!["simulate", text(&file), "--requests", "20"],
+        vec!["new"],
+    ];
+    for args in commands {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_frontier"))
+            .args(&args)
+            .current_dir(program.path("."))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // As `| head` does once it has seen enough.
+        drop(child.stdout.take());
+        let ended = child.wait_with_output().unwrap();
+        let err = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(0), "{args:?}: {err}");
+        assert!(!err.contains("panicked"), "{args:?}: {err}");
+    }
+}
+
+#[test]
 fn our_own_trace_format_and_any_other_by_a_map() {
     let program = Program::new();
     let file = program.example("pdd-vs-colocated");

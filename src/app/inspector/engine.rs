@@ -89,6 +89,9 @@ fn budgets_ui(ui: &mut Ui, line: &Line<'_>, actions: &mut Actions) {
         |e, on| e.enable_chunked_prefill = on,
     );
     blocks_ui(ui, line, actions);
+    if line.pool.layout.pp > 1 || !engine.stage_layers.is_empty() {
+        line.text(ui, actions, Setting::StageLayers);
+    }
     line.pick(
         ui,
         actions,

@@ -64,7 +64,7 @@ fn config(path: &Path) -> Result<Model, Failure> {
         .import()
         .map_err(|e| Failure::Usage(format!("{shown}: {e}")))?;
     for assumption in &imported.assumptions {
-        eprintln!("note: {shown}: {}", print::plain(assumption));
+        complain!("note: {shown}: {}", print::plain(assumption));
     }
     Ok(imported.model)
 }

@@ -375,6 +375,6 @@ fn write_plot(table: &CostTable, path: &Path) -> Result<(), Failure> {
     };
     std::fs::write(path, bytes)
         .map_err(|e| Failure::Usage(format!("can't write {}: {e}", path.display())))?;
-    eprintln!("wrote {}", path.display());
+    complain!("wrote {}", path.display());
     Ok(())
 }

@@ -118,17 +118,17 @@ pub(super) fn model(args: &ModelArgs) -> Result<(), Failure> {
     let legal = legal_tp(&asked);
     if !legal.iter().any(|tp| u64::from(*tp) == args.tp) {
         let words: Vec<String> = legal.iter().map(ToString::to_string).collect();
-        eprintln!(
+        complain!(
             "note: TP {} is not legal for this model: up to 64, {} are",
             args.tp,
             words.join(", ")
         );
     }
     if args.json {
-        println!("{:#}", json::value(&asked, &legal));
+        say!("{:#}", json::value(&asked, &legal));
     } else if args.ron {
         let kept = asked.imported.with_assumptions();
-        print!("{}", preset_text(&kept).map_err(|e| Failure::usage(&e))?);
+        super::print::out(&preset_text(&kept).map_err(|e| Failure::usage(&e))?);
     } else {
         print::summary(&asked);
         if args.explain {

@@ -20,10 +20,10 @@ pub(super) fn summary(asked: &Asked) {
     let line = |name: &str, text: String| {
         for (index, part) in wrapped(&plain(&text), WIDTH - 14).into_iter().enumerate() {
             let name = if index == 0 { name } else { "" };
-            println!("  {name:<12}{part}");
+            say!("  {name:<12}{part}");
         }
     };
-    println!("{}", plain(&model.name));
+    say!("{}", plain(&model.name));
     line("layers", grouped(u64::from(model.layer_count())));
     kinds(&line, "attention", attention_kinds(model));
     kinds(&line, "FFN", ffn_kinds(model));
@@ -88,8 +88,8 @@ fn kinds(line: &impl Fn(&str, String), name: &str, kinds: Vec<(String, u64)>) {
 /// Sections: name, formula, value at the right edge; a long formula has lines of its own.
 pub(super) fn sections(sections: &[Section]) {
     for section in sections {
-        println!();
-        println!("{}", plain(&section.title));
+        say!();
+        say!("{}", plain(&section.title));
         let name = section
             .all_rows()
             .map(|row| row.what.chars().count())
@@ -105,7 +105,7 @@ pub(super) fn sections(sections: &[Section]) {
             row_lines(row, name, value);
         }
         if let Some(total) = &section.total {
-            println!("  {}", "─".repeat(WIDTH - 2));
+            say!("  {}", "─".repeat(WIDTH - 2));
             row_lines(total, name, value);
         }
         for row in &section.beside {
@@ -113,7 +113,7 @@ pub(super) fn sections(sections: &[Section]) {
         }
         for note in &section.notes {
             for part in wrapped(&plain(note), WIDTH - 2) {
-                println!("  {part}");
+                say!("  {part}");
             }
         }
     }
@@ -133,7 +133,7 @@ fn row_lines(row: &Row, name: usize, value: usize) {
             String::new()
         };
         let line = format!("  {words:<name$}  {work:<formula$}  {amount:>value$}");
-        println!("{}", line.trim_end());
+        say!("{}", line.trim_end());
     }
 }
 

@@ -17,7 +17,7 @@ pub(super) fn run(dir: &Path, json_wanted: bool) -> Result<(), Failure> {
     if json_wanted {
         let text = serde_json::to_string_pretty(&as_json(&found))
             .map_err(|error| Failure::usage(&error))?;
-        println!("{text}");
+        say!("{text}");
     } else {
         print(&found);
     }
@@ -51,7 +51,7 @@ fn as_json(found: &Validation) -> Value {
 }
 
 fn print(found: &Validation) {
-    println!(
+    say!(
         "{:<24} {:<13} {:<8} {:<12} {:<18} {:>8} {:>9} {:>8} {:>8} {:>8}  priced by",
         "operator",
         "GPU",
@@ -65,7 +65,7 @@ fn print(found: &Validation) {
         "bias"
     );
     for own in found.operators.iter().chain([&found.overall]) {
-        println!(
+        say!(
             "{:<24} {:<13} {:<8} {:<12} {:<18} {:>8} {:>9} {:>7.1}% {:>7.1}% {:>+7.1}%  {}",
             own.operator,
             own.gpu,
@@ -81,9 +81,12 @@ fn print(found: &Validation) {
         );
     }
     for own in &found.refused {
-        println!(
+        say!(
             "refused {} rows of {} (first: line {}): {}",
-            own.rows, own.file, own.line, own.why
+            own.rows,
+            own.file,
+            own.line,
+            own.why
         );
     }
 }

@@ -46,7 +46,7 @@ pub(super) fn run(args: &ValidateArgs, file: &Path) -> Result<(), Failure> {
     let tell = || {
         let count = done.fetch_add(1, Ordering::Relaxed) + 1;
         if count.is_multiple_of(100) || count == all {
-            eprintln!("{count} of {all} conditions");
+            complain!("{count} of {all} conditions");
         }
     };
     let (predicted, refused) = predictor.predict_all(&rows, &tell, &AtomicBool::new(false));
@@ -63,7 +63,7 @@ pub(super) fn run(args: &ValidateArgs, file: &Path) -> Result<(), Failure> {
     if args.json {
         let text = serde_json::to_string_pretty(&as_json(&found))
             .map_err(|error| Failure::usage(&error))?;
-        println!("{text}");
+        say!("{text}");
     } else {
         print(&found);
     }
@@ -188,7 +188,7 @@ fn print(found: &Found) {
         if own.tpot.rows == 0 {
             return;
         }
-        println!(
+        say!(
             "{name:<52} {:>5} {:>7.1}% {:>6.0}% {:>6.0}% {:>+7.1}% {:>9.1}% {:>6.0}% {:>+8.1}%",
             own.tpot.rows,
             own.tpot.median_ape * 100.0,
@@ -200,9 +200,17 @@ fn print(found: &Found) {
             own.ttft.bias * 100.0,
         );
     };
-    println!(
+    say!(
         "{:<52} {:>5} {:>8} {:>7} {:>7} {:>8} {:>10} {:>7} {:>9}",
-        "", "rows", "TPOT", "in 10%", "in 20%", "bias", "TTFT", "in 20%", "bias"
+        "",
+        "rows",
+        "TPOT",
+        "in 10%",
+        "in 20%",
+        "bias",
+        "TTFT",
+        "in 20%",
+        "bias"
     );
     for (name, colocated) in [("co-located", true), ("disaggregated", false)] {
         let own = || {
@@ -240,7 +248,7 @@ fn print(found: &Found) {
         let weight = |own: &Scores| own.tpot.median_ape;
         weight(&b.scores).total_cmp(&weight(&a.scores))
     });
-    println!();
+    say!();
     for group in &groups {
         line(&group.name, &group.scores);
     }
@@ -250,9 +258,9 @@ fn print(found: &Found) {
         let entry = reasons.entry(&own.why).or_insert((0, own.line));
         entry.0 += 1;
     }
-    println!();
+    say!();
     for (why, (rows, first)) in reasons {
-        println!("refused {rows} rows (first: line {first}): {why}");
+        say!("refused {rows} rows (first: line {first}): {why}");
     }
 }
 

@@ -5,6 +5,7 @@
 //! and has the curvature. Knots lie at 1 and 1½ times powers of two and are priced when first
 //! asked, so that a run pays for the few it sees.
 
+use super::line::{Line, SHARES};
 use crate::cost::operator::{Band, OpCost, Origin};
 
 /// Time with where it comes from and how far it may be off.
@@ -86,28 +87,86 @@ fn between(value: f64) -> (usize, f64) {
     (below, (value - from) / (to - from))
 }
 
+/// Half a gap between two knots: a straight line, with origin and band of the nearer knot.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stretch {
+    /// The knot at or below it, and the price there.
+    pub(super) knot: f64,
+    seconds: f64,
+    /// Seconds per unit of the value.
+    pub(super) slope: f64,
+    pub(super) near: Priced,
+    /// From and up to which value.
+    pub(super) begin: f64,
+    pub(super) until: f64,
+}
+
+impl Stretch {
+    /// The price at a value of it.
+    pub(super) fn at(&self, value: f64) -> Priced {
+        Priced {
+            seconds: (self.seconds + self.slope * (value - self.knot)).max(0.0),
+            ..self.near
+        }
+    }
+}
+
 /// Prices over the average entries of a batch.
 #[derive(Debug, Clone)]
 pub(super) struct Curve {
     knots: Box<[Option<Priced>; KNOTS]>,
+    /// The line last asked for.
+    line: Option<Line>,
 }
 
 impl Curve {
     pub(super) fn new() -> Self {
         Self {
             knots: Box::new([None; KNOTS]),
+            line: None,
         }
     }
 
-    /// The price at a value; beyond the last knot the last line goes on.
-    pub(super) fn at(&mut self, value: f64, mut price: impl FnMut(f64) -> Priced) -> Priced {
-        let (below, share) = between(value);
+    /// Where a value lies; beyond the last knot the last line goes on.
+    fn stretch(&mut self, value: f64, mut price: impl FnMut(f64) -> Priced) -> Stretch {
+        let below = knot_below(value).min(KNOTS - 2);
+        let (low, high) = (knot(below), knot(below + 1));
         let mut at = |index: usize| *self.knots[index].get_or_insert_with(|| price(knot(index)));
         let (from, to) = (at(below), at(below + 1));
-        Priced {
-            seconds: (from.seconds + (to.seconds - from.seconds) * share).max(0.0),
-            ..if share < 0.5 { from } else { to }
+        let middle = 0.5 * (low + high);
+        let is_first = value < middle;
+        Stretch {
+            knot: low,
+            seconds: from.seconds,
+            slope: (to.seconds - from.seconds) / (high - low),
+            near: if is_first { from } else { to },
+            begin: if is_first { low } else { middle },
+            until: match (is_first, below == KNOTS - 2) {
+                (true, _) => middle,
+                (false, true) => f64::INFINITY,
+                (false, false) => high,
+            },
         }
+    }
+
+    /// The price at a value, in whole numbers: see [`Line::of`].
+    pub(super) fn line(
+        &mut self,
+        value: f64,
+        layers: f64,
+        per: [f64; SHARES],
+        price: impl FnMut(f64) -> Priced,
+    ) -> &Line {
+        let line = match self.line {
+            Some(line) if line.holds(value) => line,
+            _ => Line::of(&self.stretch(value, price), layers, per),
+        };
+        self.line.insert(line)
+    }
+
+    /// The price at a value.
+    pub(super) fn at(&mut self, value: f64, price: impl FnMut(f64) -> Priced) -> Priced {
+        self.stretch(value, price).at(value)
     }
 }
 

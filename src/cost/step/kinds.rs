@@ -3,6 +3,7 @@
 
 use super::LaneShape;
 use super::curve::{Curve, Grid, Priced};
+use super::line::{Line, SHARES, Seen};
 use crate::cost::layer::{AttentionShape, PrefillShape, reductions};
 use crate::cost::operator::{Class, Operator, Prices};
 use crate::cost::reach::Reach;
@@ -28,7 +29,7 @@ pub(super) struct LayerKind {
     pub(super) reductions: f64,
     /// What the entries are: index into the model's reaches (none: the whole context), entries per
     /// token.
-    entries: Vec<(Option<usize>, f64)>,
+    entries: Box<Entries>,
     /// Decode attention over entries per sequence, by tokens of each beside the first, by sequences.
     attend: Vec<Vec<Option<Curve>>>,
     /// An indexer's scores over entries scored per sequence, likewise.
@@ -50,6 +51,29 @@ fn curve(curves: &mut Vec<Vec<Option<Curve>>>, queries: u32, sequences: u32) -> 
     curves[index].get_or_insert_with(Curve::new)
 }
 
+/// One sort of kernel of all `layers` of a kind: `tokens` of each sequence, `per` entries per sequence
+/// for what is seen.
+fn attended(
+    (curves, sequences): (&mut Vec<Vec<Option<Curve>>>, u32),
+    (queries, more): (u32, f64),
+    (layers, per): (f64, [f64; SHARES]),
+    along: &Along,
+    price: impl Fn(u32, f64) -> Priced,
+    then: &mut impl FnMut(Attended<'_>),
+) {
+    if more == 0.0 {
+        let own = curve(curves, queries, sequences);
+        let line = own.line(along.value, layers, per, |each| price(queries, each));
+        then(Attended::Line(line, *along));
+    } else {
+        let own = between((queries, more), |queries| {
+            let own = curve(curves, queries, sequences);
+            own.at(along.value, |each| price(queries, each))
+        });
+        then(Attended::Between(own.times(layers)));
+    }
+}
+
 /// Decodes whose numbers of tokens differ lie between two whole numbers.
 fn between((queries, more): (u32, f64), mut at: impl FnMut(u32) -> Priced) -> Priced {
     let own = at(queries);
@@ -62,42 +86,105 @@ fn between((queries, more): (u32, f64), mut at: impl FnMut(u32) -> Priced) -> Pr
     }
 }
 
+/// By how much a lane's contexts grow from one step to the next.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Growth<'a> {
+    /// [`LaneShape::context`].
+    pub context: u64,
+    /// [`LaneShape::reached`].
+    pub reached: &'a [u64],
+}
+
+/// What the layers of a kind take for a lane's contexts.
+pub(super) enum Attended<'a> {
+    /// A line and where on it.
+    Line(&'a Line, Along),
+    /// Decodes that differ in their tokens: between two lines.
+    Between(Priced),
+}
+
+/// What is seen, and by how much that grows; also as entries per sequence.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Along {
+    pub(super) seen: Seen,
+    pub(super) more: Seen,
+    pub(super) value: f64,
+    pub(super) rise: f64,
+}
+
+/// Entries by share: which of the lane's sums (none: the whole contexts), entries per token.
+type Entries = [(Option<usize>, f64)];
+
+/// What a lane's sequences see by share, of its sums over contexts.
+fn seen(entries: &Entries, context: u64, reached: &[u64]) -> Seen {
+    let mut seen = [0; SHARES];
+    for (own, (slot, _)) in seen.iter_mut().zip(entries) {
+        let reached = slot.and_then(|slot| reached.get(slot));
+        *own = reached.copied().unwrap_or(context);
+    }
+    seen
+}
+
+/// Entries of so much seen.
+fn entries_of(entries: &Entries, seen: &Seen) -> f64 {
+    let shares = entries.iter().zip(seen);
+    shares.map(|((_, per), seen)| per * real(*seen)).sum()
+}
+
 impl LayerKind {
-    /// One layer's decode attention over the contexts of a lane, and its indexer's scores.
-    /// `sequences` has those of padding, which see nothing.
+    /// The decode attention of all layers of the kind over the contexts of a lane, then their
+    /// indexer's scores. `sequences` has those of padding, which see nothing.
     pub(super) fn over_contexts(
         &mut self,
-        lane: &LaneShape<'_>,
+        (lane, growth): (&LaneShape<'_>, Growth<'_>),
         sequences: u32,
         prices: &dyn Prices,
-    ) -> [Priced; 2] {
+        mut then: impl FnMut(Attended<'_>),
+    ) {
         let count = f64::from(sequences);
-        let mut out = [Priced::NOTHING; 2];
-        if self.attention.core.is_some() {
-            let entries = self.entries(lane);
-            let (attention, attend) = (&self.attention, &mut self.attend);
-            out[0] = between(lane.queries(), |queries| {
-                let own = curve(attend, queries, sequences);
-                own.at(entries / count, |each| {
-                    attention
-                        .attend_each(count, f64::from(queries), each * count)
-                        .map_or(Priced::NOTHING, |operator| {
-                            Priced::of(&prices.price(&operator))
-                        })
-                })
-            });
+        let (attention, entries, layers) = (&self.attention, &*self.entries, self.count);
+        let tokens = lane.queries();
+        if attention.core.is_some() {
+            let seen = |context, reached| seen(entries, context, reached);
+            let (now, more) = (
+                seen(lane.context, lane.reached),
+                seen(growth.context, growth.reached),
+            );
+            let along = Along {
+                seen: now,
+                more,
+                value: entries_of(entries, &now) / count,
+                rise: entries_of(entries, &more) / count,
+            };
+            let mut per = [0.0; SHARES];
+            for (per, (_, own)) in per.iter_mut().zip(entries) {
+                *per = own / count;
+            }
+            let price = |queries: u32, each: f64| {
+                attention
+                    .attend_each(count, f64::from(queries), each * count)
+                    .map_or(Priced::NOTHING, |operator| {
+                        Priced::of(&prices.price(&operator))
+                    })
+            };
+            let curves = (&mut self.attend, sequences);
+            attended(curves, tokens, (layers, per), &along, price, &mut then);
         }
-        if let Some(own) = self.attention.scoring {
-            let score = &mut self.score;
-            let scored = own.per * real(lane.context);
-            out[1] = between(lane.queries(), |queries| {
-                curve(score, queries, sequences).at(scored / count, |each| {
-                    let (keys, queries) = (each * count, f64::from(queries));
-                    Priced::of(&prices.price(&own.operator(count * queries, keys * queries, keys)))
-                })
-            });
+        if let Some(own) = attention.scoring {
+            let along = Along {
+                seen: [lane.context, 0],
+                more: [growth.context, 0],
+                value: own.per * real(lane.context) / count,
+                rise: own.per * real(growth.context) / count,
+            };
+            let price = |queries: u32, each: f64| {
+                let (keys, queries) = (each * count, f64::from(queries));
+                Priced::of(&prices.price(&own.operator(count * queries, keys * queries, keys)))
+            };
+            let per = [own.per / count, 0.0];
+            let curves = (&mut self.score, sequences);
+            attended(curves, tokens, (layers, per), &along, price, &mut then);
         }
-        out
     }
 
     /// One layer's decode attention in the kernel of the prompts that share the step
@@ -117,7 +204,8 @@ impl LayerKind {
         if lane.decodes == 0 || !grouped || prices.quick() {
             return Priced::NOTHING;
         }
-        let entries = self.entries(lane);
+        let seen = seen(&self.entries, lane.context, lane.reached);
+        let entries = entries_of(&self.entries, &seen);
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -138,16 +226,6 @@ impl LayerKind {
         }
         let [attention, _] = self.over_chunk(chunk, prices, roofline);
         attention.times(TILE * entries / pairs)
-    }
-
-    /// What the decodes of a lane attend to, summed.
-    fn entries(&self, lane: &LaneShape<'_>) -> f64 {
-        let sum = |slot: Option<usize>| {
-            let reached = slot.and_then(|slot| lane.reached.get(slot));
-            real(reached.copied().unwrap_or(lane.context))
-        };
-        let shares = self.entries.iter();
-        shares.map(|(slot, per)| per * sum(*slot)).sum()
     }
 
     /// One layer's prefill attention of a chunk, and the products around it.

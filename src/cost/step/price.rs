@@ -8,10 +8,14 @@
 //! one: the longer of the two sets the pace.
 
 use super::curve::Priced;
+use super::line::{Line, Seen};
 use crate::cost::operator::{Class, Origin};
 
-/// Integer time inside a step: 10⁻¹² s.
-pub type Picos = u64;
+/// Integer time inside a step: 10⁻¹⁵ s, so fine that attention can be a whole number for every entry.
+/// A step is shorter than five hours.
+pub type Femtos = u64;
+/// In a nanosecond.
+pub const FEMTOS_PER_NANO: Femtos = 1_000_000;
 
 /// How the kernels of a step are issued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -29,21 +33,21 @@ pub enum Issued {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StepPrice {
     /// Time of the device's kernels in all.
-    pub total: Picos,
+    pub total: Femtos,
     /// By [`Class`] index; [`Class::Host`] has nothing here, see [`Self::exposed`].
-    pub by_class: [Picos; Class::COUNT],
+    pub by_class: [Femtos; Class::COUNT],
     /// By [`Origin`] index.
-    pub by_origin: [Picos; Origin::COUNT],
+    pub by_origin: [Femtos; Origin::COUNT],
     /// How much less, and how much more, it may be: each part's own band, all off the same way.
-    pub off: [Picos; 2],
+    pub off: [Femtos; 2],
     /// Time the host takes to prepare it.
-    pub host: Picos,
+    pub host: Femtos,
     /// Kernels and graphs the host issues.
     pub launches: u32,
     /// Time of each of them.
-    pub launch: Picos,
+    pub launch: Femtos,
     /// How long the device stands at each of them.
-    pub gap: Picos,
+    pub gap: Femtos,
     /// How the model's kernels are issued.
     pub issued: Issued,
 }
@@ -51,42 +55,60 @@ pub struct StepPrice {
 impl StepPrice {
     /// Time of the host to issue all kernels and graphs.
     #[must_use]
-    pub const fn issue(&self) -> Picos {
+    pub const fn issue(&self) -> Femtos {
         self.launch.saturating_mul(self.launches as u64)
     }
 
     /// Time the step takes, host and device together.
     #[must_use]
-    pub fn took(&self, overlap: bool) -> Picos {
+    pub fn took(&self, overlap: bool) -> Femtos {
+        let [before, device, host] = self.meets(overlap);
+        before.saturating_add(device.max(host))
+    }
+
+    /// What comes first, then what of device and host runs side by side.
+    pub(super) fn meets(&self, overlap: bool) -> [Femtos; 3] {
         let issue = self.issue();
         let gaps = self.gap.saturating_mul(u64::from(self.launches));
         let device = self.total.saturating_add(gaps);
         if overlap {
-            device.max(self.host.saturating_add(issue))
+            [0, device, self.host.saturating_add(issue)]
         } else {
             // The first kernel waits for its own launch.
             let first = issue.min(self.launch);
-            let device = device.saturating_add(first);
-            self.host.saturating_add(device.max(issue))
+            [self.host, device.saturating_add(first), issue]
         }
     }
 
     /// What of [`Self::took`] the device does not hide: the share of [`Class::Host`], given by the
     /// design. With the classes it adds up to the step's time.
     #[must_use]
-    pub fn exposed(&self, overlap: bool) -> Picos {
+    pub fn exposed(&self, overlap: bool) -> Femtos {
         self.took(overlap) - self.total
     }
 
     pub(super) fn add(&mut self, class: Class, own: Priced) {
-        let time = picos(own.seconds);
+        let time = femtos(own.seconds);
         self.total = self.total.saturating_add(time);
         let sum = &mut self.by_class[class as usize];
         *sum = sum.saturating_add(time);
         let sum = &mut self.by_origin[own.origin as usize];
         *sum = sum.saturating_add(time);
         for (sum, share) in self.off.iter_mut().zip([own.band.below, own.band.above]) {
-            *sum = sum.saturating_add(picos(own.seconds * share));
+            *sum = sum.saturating_add(femtos(own.seconds * share));
+        }
+    }
+
+    /// Adds attention that sees so much.
+    pub(super) fn add_line(&mut self, line: &Line, seen: &Seen) {
+        let time = line.time.at(seen);
+        self.total = self.total.saturating_add(time);
+        let sum = &mut self.by_class[Class::Attention as usize];
+        *sum = sum.saturating_add(time);
+        let sum = &mut self.by_origin[line.origin as usize];
+        *sum = sum.saturating_add(time);
+        for (sum, off) in self.off.iter_mut().zip(&line.off) {
+            *sum = sum.saturating_add(off.at(seen));
         }
     }
 
@@ -111,7 +133,7 @@ impl StepPrice {
 
     /// The device's time and the launches of so many such parts.
     pub(super) fn times(&self, count: u32) -> Self {
-        let many = |own: Picos| own.saturating_mul(u64::from(count));
+        let many = |own: Femtos| own.saturating_mul(u64::from(count));
         Self {
             total: many(self.total),
             by_class: self.by_class.map(many),
@@ -123,14 +145,20 @@ impl StepPrice {
     }
 }
 
-/// Seconds to whole picoseconds. Prices are non-negative and far below the range's end.
+/// Seconds to whole femtoseconds. Prices are non-negative and far below the range's end.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "float casts saturate"
 )]
-pub(super) fn picos(seconds: f64) -> Picos {
-    (seconds * 1e12 + 0.5) as Picos
+pub(super) fn femtos(seconds: f64) -> Femtos {
+    (seconds * 1e15 + 0.5) as Femtos
+}
+
+/// Seconds to whole femtoseconds, rounded down; they may be negative.
+#[expect(clippy::cast_possible_truncation, reason = "float casts saturate")]
+pub(super) fn signed(seconds: f64) -> i64 {
+    (seconds * 1e15).floor() as i64
 }
 
 #[cfg(test)]

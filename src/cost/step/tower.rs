@@ -3,10 +3,11 @@
 
 use super::curve::Priced;
 use super::exchange::{Exchange, Groups};
-use super::kinds::LayerKind;
+use super::kinds::{Attended, Growth, LayerKind};
 use super::launches::Launches;
 use super::noting::Noting;
-use super::price::{Issued, StepPrice};
+use super::price::{Issued, StepPrice, femtos};
+use super::series::{Grown, Racer, Slope, slowest};
 use super::shape::LaneShape;
 use crate::cost::collective::{CommGroup, all_gather, all_reduce};
 use crate::cost::layer::{
@@ -82,6 +83,10 @@ pub(super) struct Tower {
     recurs: bool,
     launches: Launches,
     tables: [Vec<Option<StepPrice>>; TABLES],
+    /// A list for lanes that wait for each other.
+    racers: Vec<Racer>,
+    /// The last price of a count that is not remembered.
+    beyond: Option<StepPrice>,
     /// Recurrences' steps by tokens of each sequence beside the first, by sequences.
     steps: Vec<Vec<Option<StepPrice>>>,
 }
@@ -141,6 +146,8 @@ impl Tower {
             exchange,
             parts,
             tables: [const { Vec::new() }; TABLES],
+            racers: Vec::new(),
+            beyond: None,
             steps: Vec::new(),
         }
     }
@@ -190,9 +197,9 @@ impl Tower {
             } else {
                 Table::Exchange
             };
-            slowest.add_all(&self.lookup(ranks, Table::Experts, all));
+            slowest.add_all(self.lookup(ranks, Table::Experts, all));
             let exchanged = exchanged(all, least.min(all), ranks.layout.dp);
-            slowest.add_all(&self.lookup(ranks, table, exchanged));
+            slowest.add_all(self.lookup(ranks, table, exchanged));
         }
         slowest.launches = launches;
         slowest.issued = pass.issued;
@@ -200,7 +207,7 @@ impl Tower {
     }
 
     fn lane(&mut self, ranks: &Ranks, lane: &LaneShape<'_>, tokens: u32, pass: Pass) -> StepPrice {
-        let mut price = self.lookup(ranks, Table::Lane, tokens);
+        let mut price = *self.lookup(ranks, Table::Lane, tokens);
         if lane.decodes > 0 {
             let padded = pass.issued == Issued::Whole;
             let sequences = lane.decodes.max(pass.sequences);
@@ -210,25 +217,37 @@ impl Tower {
                 } else {
                     lane.decodes + lane.drafted
                 };
-                price.add_all(&self.lookup(ranks, Table::Decode, decoding));
+                price.add_all(self.lookup(ranks, Table::Decode, decoding));
             }
             if self.recurs {
                 // Ragged drafts are padded to the longest.
                 let queries = (lane.decodes + lane.drafted).div_ceil(lane.decodes);
-                price.add_all(&self.step(ranks, queries, sequences));
+                price.add_all(self.step(ranks, queries, sequences));
             }
             let tiled = ranks.decodes_as_prompts && !lane.chunks.is_empty();
             for kind in &mut self.parts.kinds {
-                let mut contexts = kind.over_contexts(lane, sequences, &*ranks.prices);
-                if tiled {
-                    let tiles = kind.in_tiles(lane, &*ranks.prices, &ranks.roofline);
-                    if tiles.seconds > contexts[0].seconds {
-                        contexts[0] = tiles;
+                // In the prompts' kernel, where that takes them longer.
+                let mut tiles = tiled.then(|| {
+                    let own = kind.in_tiles(lane, &*ranks.prices, &ranks.roofline);
+                    own.times(kind.count)
+                });
+                let state = (lane, Growth::default());
+                kind.over_contexts(state, sequences, &*ranks.prices, |own| {
+                    let tiles = tiles.take();
+                    match (own, tiles.filter(|own| own.seconds > 0.0)) {
+                        (Attended::Line(line, along), Some(tiles))
+                            if femtos(tiles.seconds) <= line.time.at(&along.seen) =>
+                        {
+                            price.add_line(line, &along.seen);
+                        }
+                        (Attended::Between(own), Some(tiles)) if tiles.seconds <= own.seconds => {
+                            price.add(Class::Attention, own);
+                        }
+                        (_, Some(tiles)) => price.add(Class::Attention, tiles),
+                        (Attended::Line(line, along), None) => price.add_line(line, &along.seen),
+                        (Attended::Between(own), None) => price.add(Class::Attention, own),
                     }
-                }
-                for own in contexts {
-                    price.add(Class::Attention, own.times(kind.count));
-                }
+                });
             }
         }
         for chunk in lane.chunks {
@@ -244,7 +263,7 @@ impl Tower {
             }
         }
         if ranks.layout.cp > 1 && !lane.chunks.is_empty() {
-            price.add_all(&self.lookup(ranks, Table::Gather, lane.prompt_tokens()));
+            price.add_all(self.lookup(ranks, Table::Gather, lane.prompt_tokens()));
         }
         let samples = lane.sampled > 0;
         if self.parts.last && samples {
@@ -255,7 +274,7 @@ impl Tower {
                 (false, true) => lane.going_on(),
                 (false, false) => lane.sampled,
             };
-            price.add_all(&self.lookup(ranks, Table::Head, sampled));
+            price.add_all(self.lookup(ranks, Table::Head, sampled));
         }
         price.launches = self.launches.step(
             pass.issued,
@@ -265,36 +284,72 @@ impl Tower {
         price
     }
 
-    fn lookup(&mut self, ranks: &Ranks, table: Table, key: u32) -> StepPrice {
-        let index = key as usize;
-        if let Some(Some(price)) = self.tables[table as usize].get(index) {
-            return *price;
+    /// By how much the slowest lane's price grows with each step, and for how many steps more; what
+    /// the lanes do is the same in all of them.
+    pub(super) fn slope(
+        &mut self,
+        ranks: &Ranks,
+        lanes: &[Grown<'_>],
+        pass: Pass,
+    ) -> Option<(Slope, u64)> {
+        let mut racers = std::mem::take(&mut self.racers);
+        racers.clear();
+        let mut steps = u64::MAX;
+        for (lane, growth) in lanes.iter().filter(|(lane, _)| lane.decodes > 0) {
+            let total = if lanes.len() > 1 {
+                let tokens = lane.on_rank(ranks.layout.cp).max(pass.tokens);
+                self.lane(ranks, lane, tokens, pass).total
+            } else {
+                0
+            };
+            let mut slope = Slope::default();
+            let sequences = lane.decodes.max(pass.sequences);
+            for kind in &mut self.parts.kinds {
+                let state = (lane, *growth);
+                kind.over_contexts(state, sequences, &*ranks.prices, |own| match own {
+                    Attended::Line(line, along) => steps = steps.min(slope.add(line, &along)),
+                    Attended::Between(_) => steps = 0,
+                });
+            }
+            racers.push(Racer { total, slope });
         }
-        let price = self.price_of(ranks, table, key);
-        if index <= REMEMBERED {
-            put(&mut self.tables[table as usize], index, price);
-        }
-        price
+        let slow = slowest(&racers);
+        let own = slow.map(|(winner, until)| (racers[winner].slope, steps.min(until)));
+        self.racers = racers;
+        own
     }
 
-    fn step(&mut self, ranks: &Ranks, queries: u32, sequences: u32) -> StepPrice {
+    fn lookup(&mut self, ranks: &Ranks, table: Table, key: u32) -> &StepPrice {
+        let index = key as usize;
+        let known = self.tables[table as usize].get(index);
+        if !known.is_some_and(Option::is_some) {
+            let price = self.price_of(ranks, table, key);
+            if index > REMEMBERED {
+                return self.beyond.insert(price);
+            }
+            put(&mut self.tables[table as usize], index, price);
+        }
+        let table = &mut self.tables[table as usize];
+        table[index].get_or_insert_default()
+    }
+
+    fn step(&mut self, ranks: &Ranks, queries: u32, sequences: u32) -> &StepPrice {
         let (more, index) = (queries.saturating_sub(1) as usize, sequences as usize);
-        if let Some(Some(price)) = self.steps.get(more).and_then(|own| own.get(index)) {
-            return *price;
-        }
-        let mut price = StepPrice::default();
-        for kind in &self.parts.kinds {
-            let step = kind
-                .attention
-                .step(f64::from(sequences), f64::from(queries));
-            let step = step.map(|operator| (Class::Attention, operator));
-            add_kernels(&mut price, &*ranks.prices, step.into_iter(), kind.count);
-        }
         if self.steps.len() <= more {
             self.steps.resize_with(more + 1, Vec::new);
         }
-        put(&mut self.steps[more], index, price);
-        price
+        if !self.steps[more].get(index).is_some_and(Option::is_some) {
+            let mut price = StepPrice::default();
+            for kind in &self.parts.kinds {
+                let step = kind
+                    .attention
+                    .step(f64::from(sequences), f64::from(queries));
+                let step = step.map(|operator| (Class::Attention, operator));
+                add_kernels(&mut price, &*ranks.prices, step.into_iter(), kind.count);
+            }
+            put(&mut self.steps[more], index, price);
+        }
+        self.steps[more][index].get_or_insert_default()
     }
 
     fn price_of(&self, ranks: &Ranks, table: Table, key: u32) -> StepPrice {

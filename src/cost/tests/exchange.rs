@@ -47,7 +47,7 @@ fn communication(plan: &Plan, tokens: u32, prompt: bool) -> f64 {
     };
     let lanes = vec![lane; plan.pools[0].layout.dp as usize];
     let price = pricer(plan, 0).stage(0, &lanes);
-    price.by_class[Class::Communication as usize] as f64 * 1e-12
+    price.by_class[Class::Communication as usize] as f64 * 1e-15
 }
 
 /// Groups of so many neighbouring ranks, and their collectives by the drawn links.
@@ -230,7 +230,7 @@ fn calibrations_price_an_exchange_where_they_have_it() {
             ..LaneShape::default()
         };
         let price = pricer.stage(0, &[lane; 8]);
-        price.by_class[Class::Communication as usize] as f64 * 1e-6 / 58.0
+        price.by_class[Class::Communication as usize] as f64 * 1e-9 / 58.0
     };
     // Microseconds of a layer there and back. H200, one server, hidden 7,168, top 8 of 256: DeepEP's
     // low latency takes some 35 µs for 16 tokens of a rank and 190 for 128 (twice its table's one way
@@ -256,6 +256,7 @@ fn normal_mode_runs_without_graphs() {
             engine.graphs = Graphs {
                 mode: GraphMode::FullAndPiecewise,
                 max_size: 512,
+                padding: true,
             };
         });
         plan.pools[0].engine.graphs.mode

@@ -40,7 +40,7 @@ fn decode(plan: &Arc<Plan>, count: u32, context: u64) -> f64 {
         chunks: &[],
         sampled: count,
     };
-    pricer(plan, 0).stage(0, &[lane]).took(false) as f64 * 1e-12
+    pricer(plan, 0).stage(0, &[lane]).took(false) as f64 * 1e-15
 }
 
 /// Seconds of a step that prefills one chunk.
@@ -50,7 +50,7 @@ fn prefill(plan: &Arc<Plan>, tokens: u32, context: u32) -> f64 {
         chunks: &chunks,
         ..LaneShape::default()
     };
-    pricer(plan, 0).stage(0, &[lane]).took(false) as f64 * 1e-12
+    pricer(plan, 0).stage(0, &[lane]).took(false) as f64 * 1e-15
 }
 
 #[test]

@@ -32,7 +32,11 @@ pub(super) fn planned_in(
 }
 
 fn captures(mode: GraphMode, max_size: u32) -> Graphs {
-    Graphs { mode, max_size }
+    Graphs {
+        mode,
+        max_size,
+        padding: true,
+    }
 }
 
 fn launch(us: f64) -> Host {
@@ -134,6 +138,55 @@ fn launches_are_counted_by_hand() {
 }
 
 #[test]
+fn a_stage_costs_its_own_layers() {
+    let layout = Layout {
+        pp: 2,
+        ..Layout::SINGLE
+    };
+    let stages = |given: &[u32]| {
+        let plan = planned("llama-3.1-8b", layout, |engine| {
+            engine.stage_layers = given.to_vec();
+        });
+        let mut pricer = pricer(&plan, 0);
+        [0, 1].map(|stage| pricer.stage(stage, &[decodes(8, 8000)]).total)
+    };
+    // Of 32 layers: each four that move take as long there as they did here.
+    let [first, second] = stages(&[16, 16]);
+    for moved in [4, 8, 12] {
+        let [more, less] = stages(&[16 + moved, 16 - moved]);
+        // A femtosecond an entry is what rounding takes.
+        assert!((more - first).abs_diff(second - less) <= 20_000, "{moved}");
+        let (of_four, one) = (f64::from(moved / 4), stages(&[20, 12])[0] - first);
+        let share = (more - first) as f64 / (of_four * one as f64);
+        assert!((share - 1.0).abs() < 1e-6, "{share}");
+    }
+    assert_eq!(stages(&[]), [first, second]);
+}
+
+#[test]
+fn a_graph_without_padding_runs_its_own_sizes_only() {
+    let of = |padding, count| {
+        let plan = planned("llama-3.1-8b", Layout::SINGLE, |engine| {
+            engine.kind = EngineKind::TensorRtLlm;
+            engine.graphs = Graphs {
+                padding,
+                ..captures(GraphMode::FullDecode, 128)
+            };
+        });
+        price(&plan, decodes(count, 8000))
+    };
+    // 33 to 63 are padded to a multiple of 8, or eager.
+    assert_eq!(of(true, 33).issued, Issued::Whole);
+    assert_eq!(of(false, 33).issued, Issued::Eager);
+    assert!(
+        of(false, 33).total < of(true, 33).total,
+        "nothing is padded"
+    );
+    assert_eq!(of(false, 31).issued, Issued::Whole);
+    assert_eq!(of(false, 64), of(true, 64));
+}
+
+#[test]
 fn a_graph_saves_exactly_the_launches() {
     let of = |mode, us| {
         let plan = planned("llama-3.1-8b", Layout::SINGLE, |engine| {
@@ -149,13 +202,13 @@ fn a_graph_saves_exactly_the_launches() {
     assert_eq!((free.total, eager.total), (whole.total, whole.total));
     assert_eq!(free.took(false), free.total, "nothing is issued");
     // 40 µs each: 359 launches take longer than the kernels, 7 do not.
-    let each = 40_000_000;
+    let each = 40_000_000_000;
     assert_eq!(eager.took(false), 359 * each);
     assert!(eager.took(false) > 2 * eager.total);
     assert_eq!(whole.took(false), whole.total + each);
     // Cheap launches are hidden, but for the first.
     let quick = of(GraphMode::None, 1.0);
-    assert_eq!(quick.took(false), quick.total + 1_000_000);
+    assert_eq!(quick.took(false), quick.total + 1_000_000_000);
 }
 
 #[test]
@@ -328,7 +381,7 @@ fn a_draft_pass_costs_alike_at_every_depth() {
     assert_eq!(two.launches - one.launches, 13 + 1 + 3 + 2 + 4);
     // A pass reads a layer and the head, 0.385 and 1.245 GB of BF16, 2 × 4096 × 4096 of the fusion,
     // and 80,000 tokens' keys and values of one layer, 4,096 B each.
-    let pass = (two.total - one.total) as f64 * 1e-12;
+    let pass = (two.total - one.total) as f64 * 1e-15;
     let floor = (0.385e9 + 1.245e9 + 0.067e9 + 0.328e9) / 4.8e12;
     assert!((1.0..1.4).contains(&(pass / floor)), "{pass} {floor}");
     // The smaller model passes over all its layers.
@@ -394,7 +447,7 @@ fn context_parallelism_splits_prompts_and_not_decodes() {
     let told = prompt(&eight, 32_768).by_class[Class::Communication as usize];
     // 36 layers × 4,096 B × 32,768 tokens, 7/8 of which each rank receives.
     let least = 36.0 * 4096.0 * 32_768.0 * 7.0 / 8.0 / 450e9;
-    let told = told as f64 * 1e-12;
+    let told = told as f64 * 1e-15;
     assert!((1.0..2.0).contains(&(told / least)), "{told} {least}");
 }
 
@@ -427,7 +480,7 @@ fn a_pipeline_issues_by_stage_and_prepares_once() {
     });
     let mut pricer = pricer(&plan, 0);
     let stages = [0, 1].map(|stage| pricer.stage(stage, &[decodes(8, 8000)]));
-    assert_eq!(stages.map(|own| own.host), [580_000_000, 0]);
+    assert_eq!(stages.map(|own| own.host), [580_000_000_000, 0]);
     // Sixteen layers each; embedding and the send; head and sampler.
     assert_eq!(stages.map(|own| own.launches), [16 * 11 + 2, 16 * 11 + 6]);
 }

@@ -1,7 +1,7 @@
 //! Which sizes an engine captures as CUDA graphs, and which batch runs in which.
 //!
-//! A batch runs in the smallest captured size that holds it and is padded to it. vLLM counts a size
-//! in tokens; SGLang and TensorRT-LLM count sequences of a decode batch, each with its drafted tokens.
+//! A batch runs in the smallest captured size that holds it and is padded to it; without padding
+//! (TensorRT-LLM as it starts) only if it is of a captured size. vLLM counts a size in tokens; SGLang and TensorRT-LLM count sequences of a decode batch, each with its drafted tokens.
 //! A whole step is captured for decodes only; pieces between attention kernels fit any batch.
 
 use super::{Engine, EngineKind, GraphMode};
@@ -33,14 +33,20 @@ const SGLANG_DRAFTS: Steps = &[
 /// TensorRT-LLM 1.0 `llmapi/llm_args.py`, `_generate_cuda_graph_batch_sizes`, with padding
 /// (`enable_padding`); above 128 powers of two.
 const TENSORRT_LLM: Steps = &[(1, 3, 1), (4, 5, 1), (8, 129, 8)];
+/// The same without padding: every size up to 32, then powers of two.
+const TENSORRT_LLM_EXACT: Steps = &[(1, 33, 1), (64, 65, 1), (128, 129, 1)];
+/// SGLang with `disable_cuda_graph_padding`: every size.
+const SGLANG_EXACT: Steps = &[(1, MOST, 1)];
 
 /// Sizes up to the largest.
-fn sizes(kind: EngineKind, drafts: bool, largest: u32) -> Vec<u32> {
-    let steps = match (kind, drafts) {
-        (EngineKind::Vllm, _) => VLLM,
-        (EngineKind::Sglang, false) => SGLANG,
-        (EngineKind::Sglang, true) => SGLANG_DRAFTS,
-        (EngineKind::TensorRtLlm, _) => TENSORRT_LLM,
+fn sizes(kind: EngineKind, drafts: bool, padding: bool, largest: u32) -> Vec<u32> {
+    let steps = match (kind, drafts, padding) {
+        (EngineKind::Vllm, ..) => VLLM,
+        (EngineKind::Sglang, _, false) => SGLANG_EXACT,
+        (EngineKind::Sglang, false, true) => SGLANG,
+        (EngineKind::Sglang, true, true) => SGLANG_DRAFTS,
+        (EngineKind::TensorRtLlm, _, true) => TENSORRT_LLM,
+        (EngineKind::TensorRtLlm, _, false) => TENSORRT_LLM_EXACT,
     };
     let largest = largest.min(MOST);
     let mut sizes: Vec<u32> = steps
@@ -69,6 +75,8 @@ pub struct Captured {
     each: u32,
     /// Whether `whole` counts tokens.
     by_tokens: bool,
+    /// Whether only batches of just a captured size run.
+    exact: bool,
 }
 
 /// A batch's size in a graph.
@@ -87,7 +95,12 @@ impl Captured {
         let each = 1 + engine.speculation.as_ref().map_or(0, |own| own.verified);
         let by_tokens = engine.kind == EngineKind::Vllm;
         let drafts = engine.speculation.is_some();
-        let list = |largest: u32| sizes(engine.kind, drafts, engine.graphs.max_size.min(largest));
+        // vLLM always pads.
+        let padding = engine.graphs.padding || by_tokens;
+        let list = |largest: u32| {
+            let largest = engine.graphs.max_size.min(largest);
+            sizes(engine.kind, drafts, padding, largest)
+        };
         let (whole, pieces) = match engine.graphs.mode {
             GraphMode::None => (false, false),
             GraphMode::Piecewise => (false, true),
@@ -108,6 +121,7 @@ impl Captured {
             },
             each,
             by_tokens,
+            exact: !padding,
         }
     }
 
@@ -133,13 +147,13 @@ impl Captured {
     #[must_use]
     pub fn whole(&self, sequences: u32, each: u32) -> Option<Padded> {
         if self.by_tokens {
-            let tokens = up(&self.whole, sequences.saturating_mul(each))?;
+            let tokens = self.up(&self.whole, sequences.saturating_mul(each))?;
             Some(Padded {
                 tokens,
                 sequences: tokens.div_ceil(each.max(1)),
             })
         } else {
-            let sequences = up(&self.whole, sequences)?;
+            let sequences = self.up(&self.whole, sequences)?;
             Some(Padded {
                 tokens: sequences.saturating_mul(each),
                 sequences,
@@ -150,15 +164,14 @@ impl Captured {
     /// The pieces that hold so many tokens, padded.
     #[must_use]
     pub fn pieces(&self, tokens: u32) -> Option<u32> {
-        up(&self.pieces, tokens)
+        self.up(&self.pieces, tokens)
     }
-}
 
-/// The smallest size that holds so many.
-fn up(sizes: &[u32], wanted: u32) -> Option<u32> {
-    sizes
-        .get(sizes.partition_point(|size| *size < wanted))
-        .copied()
+    /// The size that so many run in.
+    fn up(&self, sizes: &[u32], wanted: u32) -> Option<u32> {
+        let above = sizes.get(sizes.partition_point(|size| *size < wanted));
+        above.copied().filter(|size| !self.exact || *size == wanted)
+    }
 }
 
 #[cfg(test)]
@@ -169,7 +182,11 @@ mod tests {
     fn engine(kind: EngineKind, mode: GraphMode, max_size: u32) -> Engine {
         Engine {
             kind,
-            graphs: Graphs { mode, max_size },
+            graphs: Graphs {
+                mode,
+                max_size,
+                padding: true,
+            },
             ..Engine::vllm(true)
         }
     }
@@ -177,30 +194,58 @@ mod tests {
     #[test]
     fn sizes_are_the_engines_own() {
         // vLLM's documented list for 512: 3 + 31 + 17 sizes.
-        let vllm = sizes(EngineKind::Vllm, false, 512);
+        let vllm = sizes(EngineKind::Vllm, false, true, 512);
         assert_eq!(vllm.len(), 51);
         assert_eq!(vllm[..5], [1, 2, 4, 8, 16]);
         assert_eq!(vllm[33..37], [248, 256, 272, 288]);
         assert_eq!(vllm.last(), Some(&512));
-        let sglang = sizes(EngineKind::Sglang, false, 512);
+        let sglang = sizes(EngineKind::Sglang, false, true, 512);
         assert_eq!(sglang[..7], [1, 2, 4, 8, 12, 16, 24]);
         assert_eq!(sglang[sglang.len() - 3..], [480, 496, 512]);
-        let drafts = sizes(EngineKind::Sglang, true, 80);
+        let drafts = sizes(EngineKind::Sglang, true, true, 80);
         assert_eq!(drafts[6..12], [7, 8, 10, 12, 14, 16]);
         assert_eq!(drafts.last(), Some(&80));
-        let trt = sizes(EngineKind::TensorRtLlm, false, 2048);
+        let trt = sizes(EngineKind::TensorRtLlm, false, true, 2048);
         assert_eq!(trt.len(), 19 + 4);
         assert_eq!(trt[18..], [128, 256, 512, 1024, 2048]);
         assert_eq!(
-            sizes(EngineKind::TensorRtLlm, false, 384).last(),
+            sizes(EngineKind::TensorRtLlm, false, true, 384).last(),
             Some(&384)
         );
         for kind in EngineKind::ALL {
-            assert!(sizes(kind, false, 0).is_empty());
-            assert_eq!(sizes(kind, true, 1), [1]);
-            let most = sizes(kind, false, u32::MAX);
+            assert!(sizes(kind, false, true, 0).is_empty());
+            assert_eq!(sizes(kind, true, true, 1), [1]);
+            let most = sizes(kind, false, true, u32::MAX);
             assert!(most.windows(2).all(|pair| pair[0] < pair[1]), "{kind:?}");
         }
+    }
+
+    #[test]
+    fn without_padding_only_captured_sizes_run() {
+        let of = |kind| {
+            let mut own = engine(kind, GraphMode::FullDecode, 256);
+            own.graphs.padding = false;
+            Captured::of(&own)
+        };
+        // TensorRT-LLM's documented sizes without padding: 1 to 32, 64, 128, 256.
+        let trt = of(EngineKind::TensorRtLlm);
+        let runs: Vec<u32> = (1..300)
+            .filter(|batch| trt.whole(*batch, 1).is_some())
+            .collect();
+        let own: Vec<u32> = (1..=32).chain([64, 128, 256]).collect();
+        assert_eq!(runs, own);
+        assert_eq!(trt.whole(64, 3).map(|own| own.tokens), Some(192));
+        // SGLang captures every size, so none is padded.
+        let sglang = of(EngineKind::Sglang);
+        assert!((1..=256).all(|batch| {
+            sglang
+                .whole(batch, 1)
+                .is_some_and(|own| own.sequences == batch)
+        }));
+        assert_eq!(sglang.whole(257, 1), None);
+        // vLLM pads whatever is set.
+        let vllm = of(EngineKind::Vllm);
+        assert_eq!(vllm.whole(9, 1).map(|own| own.tokens), Some(16));
     }
 
     #[test]

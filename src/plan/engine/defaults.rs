@@ -229,6 +229,8 @@ impl Engine {
             graphs: Graphs {
                 mode: own.graphs,
                 max_size: most.min(reached),
+                // `enable_padding` is off as TensorRT-LLM starts, in every version so far (1.0 to 1.4).
+                padding: kind != EngineKind::TensorRtLlm,
             },
             caching: Caching {
                 prefix: true,
@@ -273,6 +275,7 @@ impl Engine {
             gpu_memory_utilization: 0.9,
             enable_chunked_prefill: true,
             num_gpu_blocks: None,
+            stage_layers: Vec::new(),
             host_step_time: Seconds::ZERO,
             first_token: FirstToken::DecodeAdmission,
             scheduling: Scheduling::default(),

@@ -108,6 +108,9 @@ pub struct Engine {
     /// Measured KV blocks per scheduler; none: derived from memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_gpu_blocks: Option<u64>,
+    /// Layers of each pipeline stage; empty: equal shares, see `plan::memory`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stage_layers: Vec<u32>,
     /// Host time added to each step.
     pub host_step_time: Seconds,
     /// See [`FirstToken`].

@@ -207,7 +207,7 @@ impl GraphMode {
 }
 
 /// CUDA graphs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Graphs {
     /// Which batches.
@@ -215,6 +215,24 @@ pub struct Graphs {
     /// Largest captured size: tokens in vLLM, sequences in the others (`cuda_graph_max_bs`,
     /// `cuda_graph_config.max_batch_size`); the sizes below it are the engine's.
     pub max_size: u32,
+    /// Whether a batch is padded to the next captured size; else only batches of just such a size run
+    /// as graphs.
+    #[serde(default = "padded")]
+    pub padding: bool,
+}
+
+const fn padded() -> bool {
+    true
+}
+
+impl Default for Graphs {
+    fn default() -> Self {
+        Self {
+            mode: GraphMode::None,
+            max_size: 0,
+            padding: true,
+        }
+    }
 }
 
 /// Where KV goes when it leaves HBM.

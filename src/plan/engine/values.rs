@@ -81,6 +81,8 @@ impl Engine {
             Setting::Blocks => self
                 .num_gpu_blocks
                 .map_or_else(|| FROM_MEMORY.to_owned(), |blocks| blocks.to_string()),
+            Setting::StageLayers if self.stage_layers.is_empty() => EVEN.to_owned(),
+            Setting::StageLayers => list_text(&self.stage_layers),
             Setting::FirstToken => first_token(self.first_token).to_owned(),
             Setting::ExpertExchange => self.expert_exchange.name(self.kind).to_owned(),
             Setting::Scheduler => own.scheduler.name().to_owned(),
@@ -98,6 +100,7 @@ impl Engine {
             Setting::Tiers => tiers_text(&self.caching.tiers),
             Setting::GraphMode => self.graphs.mode.name().to_owned(),
             Setting::GraphSize => self.graphs.max_size.to_string(),
+            Setting::GraphPadding => flag(self.graphs.padding),
             Setting::Draft => self
                 .speculation
                 .as_ref()
@@ -175,6 +178,11 @@ impl Engine {
             Setting::ChunkedPrefill => self.enable_chunked_prefill = flag()?,
             Setting::Blocks if text == FROM_MEMORY => self.num_gpu_blocks = None,
             Setting::Blocks => self.num_gpu_blocks = Some(count(text)?),
+            Setting::StageLayers if plain(text) == EVEN => self.stage_layers.clear(),
+            Setting::StageLayers => {
+                let list = text.split(',').map(|own| count(own.trim()));
+                self.stage_layers = list.collect::<Result<_, _>>()?;
+            }
             Setting::FirstToken => {
                 let all = [FirstToken::DecodeAdmission, FirstToken::PrefillEnd];
                 self.first_token = one_of(text, &all, |own| first_token(*own))?;
@@ -199,6 +207,7 @@ impl Engine {
                 self.graphs.mode = one_of(text, &GraphMode::ALL, |own| own.name())?;
             }
             Setting::GraphSize => self.graphs.max_size = count(text)?,
+            Setting::GraphPadding => self.graphs.padding = flag()?,
             Setting::Draft => self.draft(text)?,
             Setting::DraftSteps => {
                 let steps = count(text)?;
@@ -257,6 +266,7 @@ impl Engine {
 /// Words of values that are none.
 const FROM_MEMORY: &str = "from memory";
 const OFF: &str = "off";
+const EVEN: &str = "even";
 const NONE: &str = "none";
 /// A setting of drafts where nothing drafts: who does is the difference.
 const NO_DRAFTS: &str = "-";
@@ -379,7 +389,7 @@ fn read_draft(text: &str) -> Result<Draft, Expected> {
         .map_err(|_| "off, ngram, mtp LAYERS or the id of a model".to_owned())
 }
 
-fn list_text(list: &[f64]) -> String {
+fn list_text(list: &[impl Display]) -> String {
     let parts: Vec<String> = list.iter().map(ToString::to_string).collect();
     parts.join(",")
 }

@@ -62,6 +62,8 @@ pub enum Setting {
     ChunkedPrefill,
     /// KV blocks as the engine reports them.
     Blocks,
+    /// Layers of each pipeline stage.
+    StageLayers,
     /// When a disaggregated first token reaches the client.
     FirstToken,
     /// How tokens reach their experts' ranks.
@@ -96,6 +98,8 @@ pub enum Setting {
     GraphMode,
     /// Largest captured size.
     GraphSize,
+    /// Whether batches are padded to captured sizes.
+    GraphPadding,
     /// Who drafts.
     Draft,
     /// Draft passes.
@@ -154,7 +158,7 @@ const fn word(setting: Setting, part: Part, names: [&'static str; 3], help: &'st
 /// `capacity_scheduler_policy` to `scheduler_config`; its choice of an exchange is an environment
 /// variable (`TRTLLM_FORCE_ALLTOALL_METHOD` before 1.2).
 #[rustfmt::skip]
-const WORDS: [Word; 38] = [
+const WORDS: [Word; 40] = [
     word(Setting::TokenBudget, Part::Engine,
         ["max_num_batched_tokens", "chunked_prefill_size", "max_num_tokens"],
         "Token budget of a step"),
@@ -173,6 +177,9 @@ const WORDS: [Word; 38] = [
     word(Setting::Blocks, Part::Engine,
         ["num_gpu_blocks", "KV pages", "KV blocks"],
         "KV blocks of one scheduler: worked out from memory, or as your engine's log says"),
+    word(Setting::StageLayers, Part::Engine,
+        ["VLLM_PP_LAYER_PARTITION", "SGLANG_PP_LAYER_PARTITION", "pp_partition"],
+        "Layers of each pipeline stage, 16,16,15,14; even: equal shares"),
     word(Setting::FirstToken, Part::Engine,
         ["first token", "first token", "first token"],
         "When a disaggregated request's first token reaches the client"),
@@ -230,6 +237,9 @@ const WORDS: [Word; 38] = [
     word(Setting::AttentionBackend, Part::Kernels,
         ["attention_backend", "attention_backend", "attn_backend"],
         "Kernels of attention; auto: as the engine chooses for the GPU"),
+    word(Setting::GraphPadding, Part::Graphs,
+        ["graph padding", "!disable_cuda_graph_padding", "enable_padding"],
+        "Whether a batch is padded to the next captured size; else only batches of just such a size run as graphs. vLLM always pads"),
     word(Setting::Draft, Part::Speculation,
         ["speculative_config", "speculative_algorithm", "speculative_config"],
         "Who drafts the tokens that are verified together"),

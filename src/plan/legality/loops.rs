@@ -6,7 +6,7 @@ mod exchange;
 use crate::model::{Attention, Model};
 use crate::plan::engine::{Engine, EngineKind, GraphMode, QueueOrder, Scheduler, Setting, Tier};
 use crate::plan::finding::{Change, Finding, Place, Severity};
-use crate::plan::memory::MemoryBudget;
+use crate::plan::memory::{MemoryBudget, is_partition};
 use crate::plan::pool::{Layout, Pool, Role};
 use crate::units::{ByteRate, Bytes};
 
@@ -33,6 +33,7 @@ struct Case<'a> {
     engine: &'a Engine,
     layout: Layout,
     has_states: bool,
+    layers: u32,
     is_moe: bool,
     /// The pool serves prompts.
     prefills: bool,
@@ -60,7 +61,7 @@ impl Case<'_> {
 /// `model_executor/models/config.py`; SGLang 0.5 `srt/server_args.py`,
 /// `managers/schedule_policy.py`, `model_executor/model_runner.py`; TensorRT-LLM 1.0
 /// `_torch/pyexecutor/mamba_cache_manager.py`.
-const RULES: [Rule; 11] = [
+const RULES: [Rule; 13] = [
     Rule {
         severity: Severity::Warning,
         setting: Setting::Scheduler,
@@ -175,6 +176,36 @@ const RULES: [Rule; 11] = [
         },
     },
     Rule {
+        severity: Severity::Warning,
+        setting: Setting::GraphPadding,
+        called: Some("CUDA graph padding"),
+        wrong: |case| {
+            let vllm = case.engine.kind == EngineKind::Vllm;
+            (vllm && !case.engine.graphs.padding).then(|| {
+                "off, which vLLM does not have: it pads every batch to a captured size".to_owned()
+            })
+        },
+        mend: |case| Some(("Turn it on", case.turned(Setting::GraphPadding, true))),
+    },
+    Rule {
+        severity: Severity::Error,
+        setting: Setting::StageLayers,
+        called: None,
+        wrong: |case| {
+            let given = &case.engine.stage_layers;
+            let (pp, layers) = (case.layout.pp, case.layers);
+            if given.is_empty() || is_partition(given, layers, pp) {
+                return None;
+            }
+            let sum: u64 = given.iter().map(|own| u64::from(*own)).sum();
+            Some(format!(
+                "{} stages of {sum} layers: it must give each of {pp} stages (PP) one layer at least, {layers} in all",
+                given.len()
+            ))
+        },
+        mend: |_| Some(("Use equal shares", "even".to_owned())),
+    },
+    Rule {
         severity: Severity::Error,
         setting: Setting::PrefixCaching,
         called: Some("Prefix caching"),
@@ -270,6 +301,7 @@ pub(in crate::plan) fn loops(model: &Model, pool: &Pool, findings: &mut Vec<Find
         engine: &pool.engine,
         layout: pool.layout,
         has_states: has_states(model),
+        layers: model.layer_count(),
         is_moe: model.moe().is_some(),
         prefills: pool.role != Role::Decode,
     };

@@ -371,7 +371,11 @@ fn graphs_take_what_is_captured() {
     let sizer = Sizer::new(&model, &h100, None);
     let of = |kind, mode, max_size| {
         let engine = Engine {
-            graphs: crate::plan::Graphs { mode, max_size },
+            graphs: crate::plan::Graphs {
+                mode,
+                max_size,
+                padding: true,
+            },
             ..Engine::defaults(kind, &h100, tp(1))
         };
         sizer.budget(&engine, Precision::BF16, tp(1))

@@ -12,10 +12,19 @@ use crate::units::Bytes;
 /// Shapes compared before a run counts as one of its own: models repeat a handful of layers.
 const REPEATED: usize = 32;
 
-/// Layers of each pipeline stage: equal shares, a remainder going to the stages before the last,
-/// as vLLM deals them (the last one has the LM head, the first the embedding).
-pub(in crate::plan) fn split_layers(model: &Model, stages: u32) -> Vec<Vec<StageRun>> {
-    let layers = model.layer_count();
+/// Whether layers given by stage are ones of so many layers and stages: a stage has one at least, none
+/// is left out (vLLM and SGLang, `distributed/utils.py`, `get_pp_indices`).
+pub(in crate::plan) fn is_partition(given: &[u32], layers: u32, stages: u32) -> bool {
+    let sum = given.iter().map(|own| u64::from(*own)).sum::<u64>();
+    given.len() == stages as usize && sum == u64::from(layers) && !given.contains(&0)
+}
+
+/// Layers of each pipeline stage: as given, else equal shares, a remainder going to the stages before
+/// the last, as vLLM deals them (the last one has the LM head, the first the embedding).
+fn stage_sizes(layers: u32, stages: u32, given: &[u32]) -> Vec<u32> {
+    if is_partition(given, layers, stages) {
+        return given.to_vec();
+    }
     let stages = stages.clamp(1, layers.max(1));
     let mut sizes = vec![layers / stages; stages as usize];
     let last = sizes.len() - 1;
@@ -23,6 +32,16 @@ pub(in crate::plan) fn split_layers(model: &Model, stages: u32) -> Vec<Vec<Stage
         let at = (last + sizes.len() - 1 - extra % sizes.len()) % sizes.len();
         sizes[at] += 1;
     }
+    sizes
+}
+
+/// The layers of each pipeline stage, of so many each if they are `given`.
+pub(in crate::plan) fn split_layers(
+    model: &Model,
+    stages: u32,
+    given: &[u32],
+) -> Vec<Vec<StageRun>> {
+    let sizes = stage_sizes(model.layer_count(), stages, given);
     let mut runs = model.layers.iter().enumerate();
     let mut left = runs.next().map_or((0, 0), |(i, run)| (i, run.count));
     sizes

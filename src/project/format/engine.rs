@@ -114,6 +114,8 @@ frozen_enum!(#[derive(PartialEq)] GraphMode as plan::GraphMode {
 frozen_struct!(#[derive(PartialEq)] Graphs as plan::Graphs {
     mode: GraphMode,
     max_size: u32,
+    #[serde(default = "bounds::yes", skip_serializing_if = "bounds::is_yes")]
+    padding: bool,
 });
 
 frozen_enum!(#[derive(PartialEq)] TierKind as plan::TierKind {

@@ -13,7 +13,7 @@
 //! - Version 3 adds: how an engine's loop runs (scheduler, host, CUDA graphs, KV reuse, drafts); how a
 //!   trace is read, conversations, hidden rounds, priorities.
 //! - Version 4 adds: which kernels run, how tokens reach their experts, a request's time outside the
-//!   server, prompts that wait for more of them.
+//!   server, prompts that wait for more of them, layers by pipeline stage, graphs without padding.
 //!
 //! Only leaves with a text form that never changes (quantities,
 //! ids, ranges of GPUs) are shared.

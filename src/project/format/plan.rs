@@ -87,6 +87,8 @@ frozen_struct!(Engine as plan::Engine {
     enable_chunked_prefill: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     num_gpu_blocks: Option<u64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "bounds::at_most::<_, _, MAX_POOLS>")]
+    stage_layers: Vec<u32>,
     host_step_time: Seconds,
     first_token: FirstToken,
     #[serde(default = "lacking", skip_serializing_if = "is_lacking")]

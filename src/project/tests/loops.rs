@@ -50,6 +50,7 @@ pub(super) fn every_setting() -> Project {
         pool.engine.graphs = Graphs {
             mode: GraphMode::ALL[i % 4],
             max_size: 128 * number,
+            ..Graphs::default()
         };
         pool.engine.caching = Caching {
             prefix: i != 1,

@@ -94,6 +94,7 @@ prop_compose! {
             pool.engine.scheduling.conservativeness = reals[4];
             pool.engine.scheduling.max_prefill_tokens = numbers[0];
             pool.engine.graphs.max_size = numbers[1];
+            pool.engine.stage_layers = numbers[2..5].to_vec();
             let exchanges = ExpertExchange::ALL;
             pool.engine.expert_exchange = exchanges[numbers[2] as usize % exchanges.len()];
             pool.engine.host.launch = Seconds::new(reals[0]);

@@ -10,6 +10,24 @@ use crate::sim::request::ReqId;
 use std::rc::Rc;
 
 impl Engine<'_> {
+    /// Brings a replica that is in a run of unchanged steps to this moment: it is about to change, or to
+    /// be looked at.
+    pub(super) fn settle(&mut self, replica: u32) {
+        let state = &mut self.replicas[replica as usize];
+        if state.run.is_none() {
+            return;
+        }
+        // Steps that end now have ended if their turn was before this event's.
+        let limit = self.now + Nanos::from(replica < self.turn);
+        let planned = state.ends_at;
+        let steps = state.advance(&mut self.requests, &mut self.metrics, limit);
+        self.events += steps.unwrap_or(0);
+        let at = state.ends_at;
+        if at != planned {
+            self.queue.push(at, Event::StepEnd { replica, cohort: 0 });
+        }
+    }
+
     /// Draws the next open-loop request and puts its arrival in the queue.
     pub(super) fn next_arrival(&mut self) {
         let mut text = std::mem::take(&mut self.text);
@@ -48,6 +66,11 @@ impl Engine<'_> {
     /// it follows no other. Whether it can be served.
     pub(super) fn admit(&mut self, id: ReqId, begins: bool) -> bool {
         if !self.is_later_round(id) {
+            if self.metrics.notes(begins) {
+                for replica in 0..self.replicas.len() {
+                    self.settle(u32::try_from(replica).unwrap_or(0));
+                }
+            }
             self.metrics.sent(self.now, begins);
         }
         let count = self.entries.len();
@@ -87,6 +110,7 @@ impl Engine<'_> {
     /// A request comes to its scheduler's queue.
     pub(super) fn queued(&mut self, id: ReqId) {
         let (replica, lane) = self.requests[id].home;
+        self.settle(replica);
         let home = &mut self.replicas[replica as usize].lanes[lane as usize];
         home.enqueue(&mut self.requests, id, self.now);
         self.launch(replica);
@@ -124,11 +148,13 @@ impl Engine<'_> {
     /// What lay below HBM of a prompt is there: it may go on.
     pub(super) fn loaded(&mut self, id: ReqId) {
         let (replica, lane) = self.requests[id].home;
+        self.settle(replica);
         self.replicas[replica as usize].lanes[lane as usize].loaded(&mut self.requests, id);
         self.launch(replica);
     }
 
     pub(super) fn step_end(&mut self, replica: u32, cohort: usize) {
+        self.settle(replica);
         let mut ended = std::mem::take(&mut self.ended);
         let after = self.after[replica as usize].clone();
         let keeps = matches!(after, After::Decode);
@@ -281,6 +307,7 @@ impl Engine<'_> {
             latency: 0,
         });
         self.requests[id].home = target;
+        self.settle(target.0);
         let lane = &mut self.replicas[target.0 as usize].lanes[target.1 as usize];
         lane.outstanding += 1;
         lane.expect(id);
@@ -387,6 +414,8 @@ impl Engine<'_> {
         let Some(transfer) = self.transfers[id.0 as usize].take() else {
             return;
         };
+        self.settle(transfer.from.0);
+        self.settle(self.requests[id].home.0);
         if transfer.first_token == FirstToken::DecodeAdmission {
             let (replica, _) = self.requests[id].home;
             self.told = self.replicas[replica as usize].back.pass(self.now, 1);

@@ -1,7 +1,7 @@
 //! What a lane does in one step.
 
 use super::cohort::Cohort;
-use crate::cost::{Chunk, LaneShape};
+use crate::cost::{Chunk, Growth, LaneShape};
 use crate::sim::request::{Arena, ReqId};
 
 /// What a lane does in one step; buffers are used again.
@@ -14,6 +14,8 @@ pub(in crate::sim) struct Batch {
     pub(in crate::sim) context: u64,
     /// Sums of what the decodes see, by each of the model's reaches.
     pub(in crate::sim) reached: Vec<u64>,
+    /// By how much those grow with each step of a run; the context by the decodes.
+    pub(super) growing: Vec<u64>,
     pub(in crate::sim) chunks: Vec<Chunk>,
     /// Requests of `chunks`, in the same order.
     pub(in crate::sim) prefills: Vec<ReqId>,
@@ -36,6 +38,15 @@ impl Batch {
             chunks: &self.chunks,
             sampled: self.decodes + self.drafted + self.ends,
         }
+    }
+
+    /// The same, and how it grows in a run.
+    pub(in crate::sim) fn grown(&self) -> (LaneShape<'_>, Growth<'_>) {
+        let growth = Growth {
+            context: u64::from(self.decodes),
+            reached: &self.growing,
+        };
+        (self.shape(), growth)
     }
 
     pub(super) fn clear(&mut self, step: u64) {

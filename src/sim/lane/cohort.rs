@@ -96,6 +96,30 @@ impl Cohort {
         })
     }
 
+    /// Bytes the decodes take in `steps` steps from `from` on, in a run.
+    pub(super) fn bytes_over(&self, from: u64, steps: u64) -> u64 {
+        let each = self.due.iter();
+        each.fold(0, |sum: u64, (bytes, due)| {
+            sum.saturating_add(bytes.saturating_mul(due.over(from, steps)))
+        })
+    }
+
+    /// Ends of steps from the next on that change nothing but counts, as far as the decodes' contexts
+    /// and blocks go.
+    pub(super) fn smooth(&self) -> u64 {
+        let sums = self.reached.iter().map(|own| own.steps(self.step));
+        let dues = self.due.iter().map(|(_, own)| own.steps(self.step));
+        sums.chain(dues).min().unwrap_or(u64::MAX)
+    }
+
+    /// Goes so many steps of a run on.
+    pub(super) fn go_on(&mut self, requests: &Arena, steps: u64) {
+        self.step += steps;
+        if let Some(owed) = &mut self.owed {
+            owed.advance(requests, self.step);
+        }
+    }
+
     /// Whether its decodes verify drafts.
     pub(super) const fn is_drafting(&self) -> bool {
         self.drafts.is_some()

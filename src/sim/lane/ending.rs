@@ -58,7 +58,7 @@ impl Lane {
             }
             self.cohorts[index].next_step(requests);
             self.cohorts[index].last_end = now;
-            self.settle_ratio();
+            self.settle_ratio(1);
         }
         let cohort = &mut self.cohorts[index];
         cohort.in_flight = false;

@@ -10,19 +10,26 @@ impl Lane {
         self.arriving.push_back(id);
     }
 
+    /// Whether the next expected request may be admitted, but for what loops that never evict promise.
+    pub(super) fn has_room_for_transfer(&self, requests: &Arena) -> bool {
+        let Some(id) = self.arriving.front() else {
+            return false;
+        };
+        // Its cache and the token it decodes first.
+        let need = self.memory.bytes(requests[*id].base + 1);
+        self.waiting.is_empty()
+            && self.running < self.settings.max_seqs
+            && need.saturating_add(self.watermark()) <= self.memory.available()
+    }
+
     /// Admits the next expected request if blocks and a place are free, and takes its blocks.
     /// Preempted requests of the lane come first.
     pub(in crate::sim) fn admit_transfer(&mut self, requests: &Arena) -> Option<ReqId> {
+        if !self.has_room_for_transfer(requests) {
+            return None;
+        }
         let id = *self.arriving.front()?;
-        if !self.waiting.is_empty() || self.running >= self.settings.max_seqs {
-            return None;
-        }
-        // Its cache and the token it decodes first.
         let base = requests[id].base;
-        let need = self.memory.bytes(base + 1);
-        if need.saturating_add(self.watermark()) > self.memory.available() {
-            return None;
-        }
         let promise = self.promise_for(requests, id);
         if promise > 0 && !self.memory.promise(promise) {
             return None;

@@ -65,6 +65,11 @@ impl Memory {
         self.free + self.cache.as_ref().map_or(0, PrefixCache::evictable)
     }
 
+    /// Bytes that can be taken before something of the cache goes.
+    pub(super) const fn unused(&self) -> u64 {
+        self.free
+    }
+
     /// Bytes nobody holds, if a node of the cache is used too.
     pub(super) fn available_beside(&self, node: NodeId) -> u64 {
         let cache = self.cache.as_ref();

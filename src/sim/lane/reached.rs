@@ -22,6 +22,23 @@ impl Calendar {
         *self.0.entry(key).or_default() += 1;
     }
 
+    /// Steps after `now` before the first key.
+    fn steps(&self, now: u64) -> u64 {
+        let first = self.0.first_key_value();
+        first.map_or(u64::MAX, |(key, _)| key.saturating_sub(now + 1))
+    }
+
+    /// The same where keys are modulo `period`.
+    fn steps_around(&self, now: u64, period: u64) -> u64 {
+        let next = (now + 1) % period;
+        let first = self.0.range(next..).next().map(|(key, _)| key - next);
+        let around = || {
+            let first = self.0.first_key_value();
+            first.map(|(key, _)| period - next + key)
+        };
+        first.or_else(around).unwrap_or(u64::MAX)
+    }
+
     fn remove(&mut self, key: u64) {
         if let Some(count) = self.0.get_mut(&key) {
             *count -= 1;
@@ -142,6 +159,20 @@ impl Reached {
         self.origin -= self.part(decode, now);
     }
 
+    /// By how much the sum grows with a step.
+    pub(super) fn growth(&self) -> u64 {
+        u64::from(self.growing)
+    }
+
+    /// Steps on from `now` in which nobody crosses: their sums are affine.
+    pub(super) fn steps(&self, now: u64) -> u64 {
+        match self.reach {
+            Reach::All => u64::MAX,
+            Reach::Last(_) => self.crossings.steps(now),
+            Reach::Chunk(size) => self.crossings.steps_around(now, size.max(1)),
+        }
+    }
+
     /// The next step is `now`, one on.
     pub(super) fn advance(&mut self, now: u64) {
         match self.reach {
@@ -192,6 +223,24 @@ impl BlockDue {
     /// Blocks to take at step `now`.
     pub(super) fn at(&self, now: u64) -> u64 {
         u64::from(self.by_step[(now % self.block) as usize])
+    }
+
+    /// Blocks to take at steps `from` to `from + steps - 1`, if nobody's limit is reached before.
+    pub(super) fn over(&self, from: u64, steps: u64) -> u64 {
+        let cycles = steps / self.block;
+        let (start, rest) = (from % self.block, steps % self.block);
+        let at = |offset: u64| u64::from(self.by_step[((start + offset) % self.block) as usize]);
+        let whole: u64 = if cycles > 0 {
+            self.by_step.iter().copied().map(u64::from).sum()
+        } else {
+            0
+        };
+        cycles.saturating_mul(whole) + (0..rest).map(at).sum::<u64>()
+    }
+
+    /// Steps on from `now` in which nobody's limit is reached.
+    pub(super) fn steps(&self, now: u64) -> u64 {
+        self.filled.steps(now)
     }
 
     /// A decode needs a block whenever its cached tokens are a multiple of the block size.

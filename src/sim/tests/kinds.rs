@@ -63,7 +63,7 @@ fn delta() -> Attention {
 }
 
 /// One of each kind of mixture.
-fn tinies() -> Vec<Model> {
+pub(super) fn tinies() -> Vec<Model> {
     [
         vec![full()],
         vec![window(40), full()],
@@ -84,7 +84,7 @@ fn tinies() -> Vec<Model> {
     .collect()
 }
 
-fn with_model(mut design: Design, model: Model) -> Design {
+pub(super) fn with_model(mut design: Design, model: Model) -> Design {
     for pool in &mut design.pools {
         pool.layout.ep = 1;
     }
@@ -110,7 +110,7 @@ fn a_request_takes_the_sum_of_its_steps_whatever_its_layers_see() {
             pool,
             &scenario.fidelity,
         );
-        let mut ns = |lane: LaneShape<'_>| pricer.stage(0, &[lane]).total.div_ceil(1000);
+        let mut ns = |lane: LaneShape<'_>| pricer.stage(0, &[lane]).total.div_ceil(1_000_000);
         let prompt = [Chunk {
             tokens: 60,
             context: 0,

@@ -107,7 +107,7 @@ fn a_timeline_adds_up_to_the_run() {
             let busy: u64 = bins().map(ReplicaBin::busy_ns).sum();
             let available = end_ns * (pool.stages * pool.replicas) as u64;
             assert_eq!(busy as f64 / available as f64, pool.busy);
-            // Device time is in picoseconds, each stage's step rounded up to a nanosecond.
+            // Device time is in femtoseconds, each stage's step rounded up to a nanosecond.
             let rounded: u64 = pool.phases.iter().map(|phase| phase.steps).sum();
             let rest = busy as f64 * 1e-9 - pool.seconds;
             let most = (rounded * pool.stages as u64) as f64 * 1e-9;

@@ -2,7 +2,7 @@
 
 use super::line::Line;
 use crate::app::command::Actions;
-use crate::app::widgets::{choice, hint, text_field};
+use crate::app::widgets::{choice, hint};
 use crate::model::{Model, parameters};
 use crate::plan::{Draft, Engine, Setting, Speculation};
 use eframe::egui::Ui;
@@ -38,23 +38,7 @@ pub(super) fn drafts_ui(ui: &mut Ui, line: &Line<'_>, actions: &mut Actions) {
         own.steps..=256,
         |e, n| change(e, |own| own.verified = n),
     );
-    let typed = line.row(ui, Setting::Acceptance, |ui| {
-        let now = line.engine().value(Setting::Acceptance);
-        let salt = line.key(Setting::Acceptance);
-        let typed = text_field(ui, line.view.theme, &salt, &now);
-        (typed.value, typed.response)
-    });
-    if let Some(text) = typed {
-        let mut next = line.engine().clone();
-        let word = next.word(Setting::Acceptance);
-        // A text that is no list of numbers changes nothing: the field shows what holds.
-        if next.set(word, &text).is_ok() {
-            let value = next.value(Setting::Acceptance);
-            line.edit(actions, Setting::Acceptance, &value, move |engine| {
-                engine.speculation = next.speculation;
-            });
-        }
-    }
+    line.text(ui, actions, Setting::Acceptance);
     hint(
         ui,
         line.view.theme,

@@ -2,7 +2,9 @@
 
 use super::super::{Inspected, pool::edit};
 use crate::app::command::Actions;
-use crate::app::widgets::{Rows, choice, count_field, number_field, sentence, typed_field};
+use crate::app::widgets::{
+    Rows, choice, count_field, number_field, sentence, text_field, typed_field,
+};
 use crate::plan::{Engine, Pool, Setting};
 use crate::units::Seconds;
 use eframe::egui::{Response, Ui};
@@ -160,6 +162,23 @@ impl Line<'_> {
         let changed = self.row(ui, setting, |ui| number_field(ui, now, range, speed, ""));
         if let Some(value) = changed {
             self.scrub(actions, setting, move |engine| set(engine, value));
+        }
+    }
+
+    /// A value as text. One that can't be read changes nothing: the field shows what holds.
+    pub(super) fn text(&self, ui: &mut Ui, actions: &mut Actions, setting: Setting) {
+        let typed = self.row(ui, setting, |ui| {
+            let now = self.engine().value(setting);
+            let typed = text_field(ui, self.view.theme, &self.key(setting), &now);
+            (typed.value, typed.response)
+        });
+        let Some(text) = typed else { return };
+        let mut next = self.engine().clone();
+        let word = next.word(setting);
+        if next.set(word, &text).is_ok() {
+            self.edit(actions, setting, &next.value(setting), move |engine| {
+                *engine = next;
+            });
         }
     }
 

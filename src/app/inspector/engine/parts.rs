@@ -5,7 +5,9 @@ use super::{drafts, tiers};
 use crate::app::command::Actions;
 use crate::app::style;
 use crate::app::theme::text;
-use crate::plan::{AttentionBackend, GraphMode, MoeBackend, Part, QueueOrder, Scheduler, Setting};
+use crate::plan::{
+    AttentionBackend, EngineKind, GraphMode, MoeBackend, Part, QueueOrder, Scheduler, Setting,
+};
 use eframe::egui::text::{LayoutJob, TextFormat};
 use eframe::egui::{CollapsingHeader, FontId, Ui};
 
@@ -194,6 +196,12 @@ fn graphs_ui(ui: &mut Ui, line: &Line<'_>, actions: &mut Actions) {
             1..=65_536,
             |e, n| e.graphs.max_size = n,
         );
+        // vLLM has no such setting.
+        if line.engine().kind != EngineKind::Vllm || !own.padding {
+            line.flag(ui, actions, Setting::GraphPadding, own.padding, |e, on| {
+                e.graphs.padding = on;
+            });
+        }
     }
 }
 

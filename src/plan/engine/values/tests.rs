@@ -29,6 +29,7 @@ fn other(setting: Setting) -> &'static str {
         Setting::BatchWaitRatio | Setting::Sustained => "0.125",
         Setting::MoeBackend | Setting::AttentionBackend => "triton",
         Setting::PartialPrefills | Setting::DraftSteps | Setting::Verified => "4",
+        Setting::StageLayers => "20,12",
         Setting::Tiers => "host,256 GiB,50 GB/s,40 GB/s,10 us;ssd,1 TiB,6 GB/s,3 GB/s,0.1 ms",
         Setting::GraphMode => "piecewise",
         Setting::Draft => "mtp 2",
@@ -41,6 +42,7 @@ fn other(setting: Setting) -> &'static str {
         | Setting::NetworkTime
         | Setting::LaunchGap => "5 us",
         Setting::ChunkedPrefill
+        | Setting::GraphPadding
         | Setting::MixedChunk
         | Setting::PrefixCaching
         | Setting::Overlap => "",

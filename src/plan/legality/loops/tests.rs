@@ -140,6 +140,16 @@ fn what_contradicts_is_named() {
         "A KV tier is drawn, without effect",
     );
     refuses(Sglang, |e| e.graphs.max_size = 0, "cuda_graph_max_bs is 0");
+    warns(
+        Vllm,
+        |e| e.graphs.padding = false,
+        "CUDA graph padding is off, which vLLM does not have",
+    );
+    refuses(
+        Vllm,
+        |e| e.stage_layers = vec![16, 16],
+        "VLLM_PP_LAYER_PARTITION is 2 stages of 32 layers: it must give each of 1 stages",
+    );
     one(
         Vllm,
         |e| e.graphs.max_size = 10_000,

@@ -264,13 +264,18 @@ impl Lane {
         self.new_token_ratio = ratio.min(1.0);
     }
 
-    /// A decode step has ended: what requests are expected still to need shrinks.
-    pub(in crate::sim::lane) fn settle_ratio(&mut self) {
+    /// Decode steps have ended: what requests are expected still to need shrinks.
+    pub(in crate::sim::lane) fn settle_ratio(&mut self, steps: u64) {
         if self.settings.scheduling.scheduler == Scheduler::Sglang {
             let first = first_ratio(&self.settings.scheduling);
             let least = first * LEAST_RATIO;
             let step = (first - least) / DECAY_STEPS;
-            self.new_token_ratio = (self.new_token_ratio - step).max(least);
+            for _ in 0..steps {
+                if self.new_token_ratio <= least {
+                    break;
+                }
+                self.new_token_ratio = (self.new_token_ratio - step).max(least);
+            }
         }
     }
 }
