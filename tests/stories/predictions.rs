@@ -222,9 +222,9 @@ fn deepseek_v3_on_h800() {
 }
 
 // SGLang on H20, prompts of 4,096 and answers of 2,048, a hundred requests a GPU (systems.md §20):
-// Qwen3-30B-A3B on four GPUs with a lane each, Qwen3-8B on one. The bar is 12 %; 2026-12-01: prefill −40 %
-// and −14 %, missed; decode −7 % and +11 %, met. The busiest rank's experts are 0.94 of the prefill's
-// 1.64 s: that prompts of this run were dealt as unevenly is not known.
+// Qwen3-30B-A3B on four GPUs with a lane each, Qwen3-8B on one. The bar is 12 %; 2026-12-01: prefill −34 %
+// (missed) and −4 %, decode −10 % and −3 %. The busiest rank's experts are 0.90 of the 1.50 s of that
+// prefill: whether the prompts of this run were dealt as unevenly is not known.
 #[test]
 fn qwen3_on_h20() {
     let settings = [
@@ -508,8 +508,9 @@ fn rank_correlation(pairs: &[(f64, f64)]) -> f64 {
 
 // TensorRT-LLM's offline throughput (systems.md §20): engine defaults, KV fraction 0.9, FP8 KV cache, the
 // precision of Qwen3-30B-A3B's rows taken to be FP4. The bars are MAPE 20 % and rank correlation 0.95;
-// 2026-12-01: 30.4 % and 0.943, both missed. Worst: gpt-oss-120b on Hopper (+45 to +162 %), prompts of
-// 32,768 (−26 to −40 %), Qwen3-30B-A3B on RTX PRO 6000 (−35 to −40 %).
+// 2026-12-01: 31.1 % and 0.936, both missed. Worst: gpt-oss-120b on Hopper (+22 to +136 %), and on two
+// B200 at 1,024 / 1,024 (−54 %), where handing out tokens one by one at 49 µs is the limit; prompts of
+// 32,768 on Llama (−38 %); Qwen3-30B-A3B on RTX PRO 6000 (−32 to −43 %).
 #[test]
 fn tensorrt_llm_offline_throughput() {
     let settings = [
