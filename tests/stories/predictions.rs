@@ -115,7 +115,7 @@ fn step(plan: &Plan, predictor: &Predictor, lane: LaneShape<'_>) -> StepPrice {
 
 #[expect(clippy::cast_precision_loss, reason = "picoseconds of a step")]
 fn seconds(picos: u64) -> f64 {
-    picos as f64 * 1e-12
+    picos as f64 * 1e-15
 }
 
 /// Time of a step as the engine runs it, of its device alone, and of its exchanges.

@@ -295,11 +295,13 @@ const TRANSFER: TransferEngine = TransferEngine {
 impl Prices for CalibratedOn {
     fn price(&self, operator: &Operator) -> OpCost {
         let kernels = || self.roofline.price(operator).kernels;
-        let mut price = match self.estimate(operator) {
-            Some((own, estimate)) => cost(own, &estimate, kernels()),
-            None => self.roofline.price(operator),
+        let Some((own, estimate)) = self.estimate(operator) else {
+            return self.roofline.price(operator);
         };
-        if self.sustained > 0.0 && price.seconds > 0.0 {
+        let mut price = cost(own, &estimate, kernels());
+        // A kernel timed alone, again and again; profiles of engines at work have the load in them.
+        let alone = own.surface.attributes.hot_l2;
+        if alone && self.sustained > 0.0 && price.seconds > 0.0 {
             // Share of the tensor cores' peak the kernel reaches.
             let busy = (self.roofline.at_peak(operator) / price.seconds).clamp(0.0, 1.0);
             price.seconds *= 1.0 + self.sustained * busy;
