@@ -4,7 +4,7 @@
 
 use frontier::catalog::{Catalog, Dtype};
 use frontier::cost::calibrated::{Calibrated, Calibrations};
-use frontier::cost::{Chunk, Class, LaneShape, StepPrice, StepPricer};
+use frontier::cost::{Chunk, Class, FEMTOS_PER_NANO, LaneShape, StepPrice, StepPricer};
 use frontier::model::Models;
 use frontier::plan::{Demand, EngineKind, Plan, compile};
 use frontier::sim::{Control, Scenario, run};
@@ -113,9 +113,9 @@ fn step(plan: &Plan, predictor: &Predictor, lane: LaneShape<'_>) -> StepPrice {
     pricer.stage(0, &vec![lane; pool.layout.dp as usize])
 }
 
-#[expect(clippy::cast_precision_loss, reason = "picoseconds of a step")]
-fn seconds(picos: u64) -> f64 {
-    picos as f64 * 1e-15
+#[expect(clippy::cast_precision_loss, reason = "a step is far below 2^53 fs")]
+fn seconds(femtos: u64) -> f64 {
+    femtos as f64 / FEMTOS_PER_NANO as f64 * 1e-9
 }
 
 /// Time of a step as the engine runs it, of its device alone, and of its exchanges.
@@ -162,8 +162,8 @@ fn overlapped(half: &StepPrice, layers: f64) -> f64 {
 }
 
 // DeepSeek's profile of its own engine on H800, experts perfectly balanced (systems.md §18). The bar is
-// 10 %; we miss it: 2026-12-01, prefill −47 % in one batch and −19 % in two that overlap, decode −34 %
-// and −21 %. Overlap is worked out here, no setting has it; exchanges in one step after another are
+// 10 %; we miss it: 2026-12-01, prefill −46 % in one batch and −17 % in two that overlap, decode −33 %
+// and −19 %. Overlap is worked out here, no setting has it; exchanges in one step after another are
 // 1.25 of 3.93 s and 32 of 84 ms, and grouped products are priced by H100's.
 #[test]
 fn deepseek_v3_on_h800() {
