@@ -660,7 +660,7 @@ impl Calibrations {
             let has = |tag: &&str| own.id.kernel.contains(*tag);
             (
                 same,
-                same && wanted.tags.iter().any(|tag| has(tag)),
+                same && wanted.tags.iter().any(has),
                 // Kernels of experts without a gate are for models without.
                 !own.id.kernel.contains("nongated"),
                 own.id.version == wanted.version,
