@@ -2,7 +2,7 @@
 //! asked, by the roofline where there is none.
 
 use super::asked::asked;
-use super::backends::tags;
+use super::backends::{is_served, tags};
 use super::exchange::{Collective, EngineAllReduce, Exchange};
 use super::hardware::Hardware;
 use super::quantising;
@@ -162,6 +162,7 @@ pub struct Explained {
 
 impl CalibratedOn {
     fn of(calibrations: &Calibrations, catalog: &Catalog, gpu: &Gpu, engine: &Engine) -> Self {
+        let calibrations = &calibrations.only(is_served);
         let mut chosen = Vec::new();
         let (kind, sustained) = (engine.kind, engine.sustained);
         for (family, precision) in calibrations.kinds() {

@@ -462,6 +462,16 @@ impl Calibrations {
         }
     }
 
+    /// These surfaces as far as `keep` says; what is known of their standing in stays.
+    #[must_use]
+    pub fn only(&self, keep: impl Fn(&Surface) -> bool) -> Self {
+        let kept = self.surfaces.iter().filter(|own| keep(own));
+        Self {
+            surfaces: kept.map(Arc::clone).collect(),
+            stand_ins: self.stand_ins.clone(),
+        }
+    }
+
     /// Those we ship, read once per process.
     ///
     /// # Errors
