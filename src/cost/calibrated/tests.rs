@@ -211,7 +211,7 @@ mod choice {
     fn serving_takes_no_fit_of_what_it_does_not_run() {
         let all = Calibrations::embedded().unwrap();
         let served = all.only(is_served);
-        assert_eq!(served.surfaces().len() + 2, all.surfaces().len());
+        assert_eq!(served.surfaces().len() + 3, all.surfaces().len());
         let gpu = GpuId::new("gb200").unwrap();
         let wanted = Wanted {
             gpu: &gpu,
