@@ -507,7 +507,7 @@ fn the_worked_example_gives_the_committed_bytes() {
     });
     assert_eq!(
         hashes.map(|h| format!("{h:016x}")),
-        ["116cd21601a41104", "7e0b41c2eeba0a99"]
+        ["a820a588adf1ee52", "9fc9a4ae3a147154"]
     );
 }
 

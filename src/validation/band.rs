@@ -68,7 +68,7 @@ pub fn bands(points: &[At], own: (f64, f64), capacity: (f64, f64)) -> Vec<Option
 /// A curve's value at a load: in proportion between its points, its ends' beyond them.
 fn between(points: &[At], load: f64) -> f64 {
     let sound = || points.iter().filter(|at| at.value.is_finite());
-    let below = sound().filter(|at| at.load <= load).next_back();
+    let below = sound().rfind(|at| at.load <= load);
     let above = sound().find(|at| at.load > load);
     match (below, above) {
         (Some(a), Some(b)) => a.value + (b.value - a.value) * (load - a.load) / (b.load - a.load),

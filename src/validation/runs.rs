@@ -265,7 +265,7 @@ impl Table {
         if let Some(column) = needed.iter().find(|name| !columns.contains_key(**name)) {
             return Err(ReadError::Column {
                 path: shown,
-                column: *column,
+                column,
                 needed: needed.join(", "),
             });
         }

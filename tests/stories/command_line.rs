@@ -306,7 +306,7 @@ fn a_reader_that_goes_away_is_no_reason_to_fail() {
         vec!["curve", text(&file), "--requests", "20"],
         vec!["check", text(&file)],
         vec!["simulate", text(&file), "--requests", "20"],
-        vec!["new"],
+        vec!["new", "--list"],
     ];
     for args in commands {
         let mut child = Command::new(env!("CARGO_BIN_EXE_frontier"))

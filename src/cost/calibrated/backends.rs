@@ -7,8 +7,33 @@
 //! than another kernel of the same one.
 
 use super::shape::Family;
+use super::surface::Surface;
 use crate::catalog::Gpu;
 use crate::plan::{AttentionBackend, Engine, EngineKind, MoeBackend};
+
+/// Whether serving runs what a table measured.
+///
+/// On GB200 TensorRT-LLM 1.3.0rc10's benchmark of decode attention ran something else: of 30,348 rows
+/// that 1.3.0rc20 has too they take 1.3 times as long at the median and 13 times at long contexts, where
+/// rc20 and B200's agree within 1 %, and no deployment shows it. On H200 vLLM 0.14.0's own all-reduce
+/// takes longer for half a megabyte than for a whole one, and twice what 0.18 to 0.24 and H100's do. The
+/// fits are kept to be held against their tables.
+pub(super) fn is_served(surface: &Surface) -> bool {
+    let id = &surface.id;
+    let own = (
+        id.family,
+        id.gpu.as_str(),
+        id.engine.as_str(),
+        id.version.as_str(),
+    );
+    !NOT_SERVED.contains(&own)
+}
+
+/// Tables of what serving does not run.
+const NOT_SERVED: [(Family, &str, &str, &str); 2] = [
+    (Family::Decode, "gb200", "trtllm", "1.3.0rc10"),
+    (Family::CustomAllreduce, "h200-sxm", "vllm", "0.14.0"),
+];
 
 /// Tags of kernels, the most wanted first; empty: whichever the version has most of.
 pub(super) fn tags(engine: &Engine, gpu: &Gpu, family: Family) -> &'static [&'static str] {

@@ -2,7 +2,7 @@
 //! asked, by the roofline where there is none.
 
 use super::asked::asked;
-use super::backends::tags;
+use super::backends::{is_served, tags};
 use super::exchange::{Collective, EngineAllReduce, Exchange};
 use super::hardware::Hardware;
 use super::quantising;
@@ -162,6 +162,7 @@ pub struct Explained {
 
 impl CalibratedOn {
     fn of(calibrations: &Calibrations, catalog: &Catalog, gpu: &Gpu, engine: &Engine) -> Self {
+        let calibrations = &calibrations.only(is_served);
         let mut chosen = Vec::new();
         let (kind, sustained) = (engine.kind, engine.sustained);
         for (family, precision) in calibrations.kinds() {
@@ -295,11 +296,13 @@ const TRANSFER: TransferEngine = TransferEngine {
 impl Prices for CalibratedOn {
     fn price(&self, operator: &Operator) -> OpCost {
         let kernels = || self.roofline.price(operator).kernels;
-        let mut price = match self.estimate(operator) {
-            Some((own, estimate)) => cost(own, &estimate, kernels()),
-            None => self.roofline.price(operator),
+        let Some((own, estimate)) = self.estimate(operator) else {
+            return self.roofline.price(operator);
         };
-        if self.sustained > 0.0 && price.seconds > 0.0 {
+        let mut price = cost(own, &estimate, kernels());
+        // A kernel timed alone, again and again; profiles of engines at work have the load in them.
+        let alone = own.surface.attributes.hot_l2;
+        if alone && self.sustained > 0.0 && price.seconds > 0.0 {
             // Share of the tensor cores' peak the kernel reaches.
             let busy = (self.roofline.at_peak(operator) / price.seconds).clamp(0.0, 1.0);
             price.seconds *= 1.0 + self.sustained * busy;

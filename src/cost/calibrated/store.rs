@@ -462,6 +462,16 @@ impl Calibrations {
         }
     }
 
+    /// These surfaces as far as `keep` says; what is known of their standing in stays.
+    #[must_use]
+    pub fn only(&self, keep: impl Fn(&Surface) -> bool) -> Self {
+        let kept = self.surfaces.iter().filter(|own| keep(own));
+        Self {
+            surfaces: kept.map(Arc::clone).collect(),
+            stand_ins: self.stand_ins.clone(),
+        }
+    }
+
     /// Those we ship, read once per process.
     ///
     /// # Errors
@@ -660,7 +670,7 @@ impl Calibrations {
             let has = |tag: &&str| own.id.kernel.contains(*tag);
             (
                 same,
-                same && wanted.tags.iter().any(|tag| has(tag)),
+                same && wanted.tags.iter().any(has),
                 // Kernels of experts without a gate are for models without.
                 !own.id.kernel.contains("nongated"),
                 own.id.version == wanted.version,

@@ -149,6 +149,7 @@ mod files {
 }
 
 mod choice {
+    use super::super::backends::is_served;
     use crate::catalog::{Catalog, GpuId};
     use crate::cost::calibrated::{
         Attributes, CalibrationFile, Calibrations, Errors, Family, Forest, Match, StandIn, Surface,
@@ -203,6 +204,30 @@ mod choice {
         assert_eq!(find("1.3.0rc12"), ("1.3.0rc10".to_owned(), Match::Version));
         assert_eq!(find("0.5.6.post1").1, Match::Version);
         assert_eq!(find("").0, "1.3.0rc20", "the newest");
+    }
+
+    /// A table is held against its own fit, whatever serving runs.
+    #[test]
+    fn serving_takes_no_fit_of_what_it_does_not_run() {
+        let all = Calibrations::embedded().unwrap();
+        let served = all.only(is_served);
+        assert_eq!(served.surfaces().len() + 3, all.surfaces().len());
+        let gpu = GpuId::new("gb200").unwrap();
+        let wanted = Wanted {
+            gpu: &gpu,
+            family: Family::Decode,
+            precision: "bfloat16",
+            engine: "trtllm",
+            version: "1.3.0rc10",
+            kernel: "",
+            tags: &[],
+        };
+        let version = |own: &Calibrations| {
+            let (surface, near) = own.find(&wanted, &[]).unwrap();
+            (surface.id.version.clone(), near)
+        };
+        assert_eq!(version(&all), ("1.3.0rc10".to_owned(), Match::Exact));
+        assert_eq!(version(&served), ("1.3.0rc20".to_owned(), Match::Version));
     }
 
     /// A file of one surface.

@@ -98,8 +98,7 @@ impl Overheads {
         classes
             .iter()
             .filter(|own| own.engine == engine.kind)
-            .filter(|own| Version::read(&own.since).is_some_and(|since| since <= version))
-            .next_back()
+            .rfind(|own| Version::read(&own.since).is_some_and(|since| since <= version))
     }
 
     /// Ours, in the order of the file.

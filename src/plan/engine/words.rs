@@ -278,7 +278,7 @@ const WORDS: [Word; 40] = [
         "How long the device stands between two kernels or graphs that are issued apart"),
     word(Setting::Sustained, Part::Kernels,
         ["sustained load", "sustained load", "sustained load"],
-        "How much longer than in a short benchmark a kernel takes that keeps the tensor cores wholly busy: clocks fall under power"),
+        "How much longer than timed alone in a benchmark a kernel takes that keeps the tensor cores wholly busy: clocks fall under power"),
 ];
 
 impl Setting {
