@@ -28,15 +28,15 @@ pub(super) fn head(words: &str, unit: &str, width: f32) -> Head {
 /// Columns of errors.
 pub(super) fn score_heads() -> Vec<Head> {
     vec![
-        head("Rows", "", 40.0),
-        head("TPOT", "median", 56.0),
-        head("TPOT", "in 10 %", 50.0),
-        head("TPOT", "in 20 %", 50.0),
-        head("TPOT", "bias", 50.0),
-        head("TTFT", "median", 56.0),
-        head("TTFT", "in 10 %", 50.0),
-        head("TTFT", "in 20 %", 50.0),
-        head("TTFT", "bias", 50.0),
+        head("Rows", "", 36.0),
+        head("TPOT", "median", 52.0),
+        head("TPOT", "in 10 %", 44.0),
+        head("TPOT", "in 20 %", 44.0),
+        head("TPOT", "bias", 46.0),
+        head("TTFT", "median", 52.0),
+        head("TTFT", "in 10 %", 44.0),
+        head("TTFT", "in 20 %", 44.0),
+        head("TTFT", "bias", 46.0),
     ]
 }
 

@@ -93,7 +93,7 @@ pub(super) fn groups_ui(ui: &mut Ui, theme: &Theme, view: &mut ValidationView, c
 }
 
 /// The column of TPOT's error of a condition.
-pub(super) const ROW_TPOT_ERROR: usize = 9;
+pub(super) const ROW_TPOT_ERROR: usize = 8;
 
 /// Condition by condition; a click shows its settings, two open it.
 pub(super) fn rows_ui(
@@ -116,19 +116,17 @@ pub(super) fn rows_ui(
         }
     });
     let heads = [
-        head("Engine", "version", 96.0),
-        head("GPU", "", 66.0),
-        head("Model", "", 110.0),
-        head("Weights", "", 50.0),
-        head("Layout", "", 84.0),
-        head("Prompt", "answer", 76.0),
-        head("In flight", "", 50.0),
-        head("TPOT", "measured", 56.0),
-        head("TPOT", "predicted", 56.0),
-        head("TPOT", "off by", 52.0),
-        head("TTFT", "measured", 56.0),
-        head("TTFT", "predicted", 56.0),
-        head("TTFT", "off by", 52.0),
+        head("Engine", "version", 82.0),
+        head("GPU", "", 60.0),
+        head("Model", "", 86.0),
+        head("Weights", "", 44.0),
+        head("Layout", "", 50.0),
+        head("Prompt", "answer", 80.0),
+        head("In flight", "", 44.0),
+        head("TPOT", "measured", 50.0),
+        head("TPOT", "off by", 46.0),
+        head("TTFT", "measured", 50.0),
+        head("TTFT", "off by", 46.0),
     ];
     let sheet = Sheet {
         salt: "conditions",
@@ -204,7 +202,11 @@ fn row_cells(own: &Predicted) -> Vec<Cell> {
         Cell::plain(c.concurrency.to_string()),
     ];
     for latency in Latency::ALL {
-        cells.extend(latency.of(own).map(|s| Cell::plain(short(s * 1e3))));
+        let [measured, predicted] = latency.of(own).map(|s| short(s * 1e3));
+        cells.push(Cell {
+            hover: format!("Measured {measured} ms, predicted {predicted} ms"),
+            ..Cell::plain(measured)
+        });
         let error = latency.error(own);
         let tone = if error.abs() > LARGE {
             Tone::Warning
@@ -221,7 +223,7 @@ fn row_order(a: &Predicted, b: &Predicted, column: usize) -> std::cmp::Ordering 
     let (x, y) = (&a.measured.condition, &b.measured.condition);
     let by = |latency: Latency, column: usize| {
         let value = |own: &Predicted| match column {
-            0 | 1 => latency.of(own)[column],
+            0 => latency.of(own)[0],
             _ => latency.error(own).abs(),
         };
         value(a).total_cmp(&value(b))
@@ -234,7 +236,7 @@ fn row_order(a: &Predicted, b: &Predicted, column: usize) -> std::cmp::Ordering 
         4 => x.deployment.cmp(&y.deployment),
         5 => (x.isl, x.osl).cmp(&(y.isl, y.osl)),
         6 => x.concurrency.cmp(&y.concurrency),
-        7..=9 => by(Latency::Tpot, column - 7),
-        _ => by(Latency::Ttft, column - 10),
+        7 | 8 => by(Latency::Tpot, column - 7),
+        _ => by(Latency::Ttft, column - 9),
     }
 }
