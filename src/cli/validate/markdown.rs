@@ -11,8 +11,9 @@ const BEGIN: &str =
 const END: &str = "<!-- accuracy: end -->";
 /// Groups of the list of misses.
 const WORST: usize = 10;
-/// Fewest conditions of a group on it.
-const LEAST: usize = 3;
+/// Fewest conditions of a class or a group that is shown: the error of one would give its measurement
+/// away.
+const LEAST: usize = 5;
 
 const HEAD: &str = "Rows | TPOT median error | within 10 % | within 20 % | bias | TTFT median error | within 20 % | bias |";
 const RULE: &str = "--:|--:|--:|--:|--:|--:|--:|--:|";
@@ -26,7 +27,9 @@ pub(super) fn table(found: &Outcome) -> String {
         found.usable_rows(),
         found.refused.len()
     ));
+    let shown = |scores: &Scores| scores.tpot.rows == 0 || scores.tpot.rows >= LEAST;
     let classes = found.headlines().into_iter();
+    let classes = classes.filter(|own| shown(&own.scores));
     section(
         &mut lines,
         "Deployments",
@@ -34,6 +37,7 @@ pub(super) fn table(found: &Outcome) -> String {
     );
     for by in [By::Engine, By::Gpu, By::Precision, By::Model] {
         let mut groups = by.groups(&found.predicted);
+        groups.retain(|group| shown(&group.scores));
         groups.sort_by(|a, b| a.name.cmp(&b.name));
         section(&mut lines, by.name(), rows(groups));
     }
