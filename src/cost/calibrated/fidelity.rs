@@ -260,7 +260,9 @@ impl CalibratedOn {
             self.chosen.iter().find(fits)
         })?;
         let surface = &own.1.surface;
-        let shape = shape.run_by(&surface.id.engine, &surface.id.kernel);
+        let shape = shape
+            .run_by(&surface.id.engine, &surface.id.kernel)
+            .multiplied_in(&surface.id.precision);
         let shape = quantising::as_served(shape, surface, self.engine);
         let of = |surface: &Surface, launch| {
             quantising::without(surface.estimate(hardware, &shape), &shape, launch)

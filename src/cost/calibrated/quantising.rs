@@ -1,9 +1,9 @@
 //! Quantising activations: what a table of products has of it, and whether serving pays it.
 //!
 //! Tables of FP8 and FP4 products are timed with a BF16 activation that is quantised first. Engines
-//! differ in what serving does: TensorRT-LLM's norms, gates and attention write FP8 and FP4 themselves,
-//! and vLLM's compiler merges FP8's into what comes before; block scales, and NVFP4's in vLLM and
-//! SGLang, are kernels of their own before every product. Where they are, the product is priced as it was timed.
+//! differ in what serving does: TensorRT-LLM's gates and attention write FP8 themselves, and vLLM's
+//! compiler merges FP8's into what comes before; block scales and NVFP4's are kernels of their own
+//! before a product (TensorRT-LLM's attention can write FP4 too: one product of four, not told apart). Where they are, the product is priced as it was timed.
 //! Where not, quantising is taken out, and with it what its launch adds to the floor: a product alone
 //! starts as fast as the engine's BF16 product of the same table (H200, TensorRT-LLM 1.3, 1 × 256 × 1,024:
 //! 12.8 µs in FP8, 4.0 in BF16).
@@ -20,18 +20,14 @@ const LAUNCH: usize = 0;
 
 /// Whether an engine quantises a product's activations in a kernel of its own.
 ///
-/// Sources: TensorRT-LLM `_torch/modules/rms_norm.py`, `gated_mlp.py`, `attention.py` (quantised
-/// outputs for per-tensor FP8 and NVFP4) and `linear.py` (`fp8_quantize_1x128` before block-scaled
-/// products); vLLM `compilation/fusion.py` and `QuantFP8` (native under the compiler),
+/// Sources: TensorRT-LLM `_torch/modules/rms_norm.py` (writes BF16), `gated_mlp.py` (its SwiGLU writes
+/// FP8, not FP4), `attention.py` (quantised outputs) and `linear.py` (`fp4_quantize` before FP4
+/// products, `fp8_quantize_1x128` before block-scaled ones); vLLM `compilation/fusion.py` and `QuantFP8` (native under the compiler),
 /// `scaled_fp4_quant`; SGLang `per_token_group_quant_fp8`, `fp4_quantize`.
 const fn is_apart(engine: EngineKind, format: GemmFormat) -> bool {
     match format {
-        GemmFormat::Fp8Block => true,
-        GemmFormat::Fp8 | GemmFormat::Nvfp4 => match engine {
-            EngineKind::TensorRtLlm => false,
-            EngineKind::Vllm => matches!(format, GemmFormat::Nvfp4),
-            EngineKind::Sglang => true,
-        },
+        GemmFormat::Fp8Block | GemmFormat::Nvfp4 => true,
+        GemmFormat::Fp8 => matches!(engine, EngineKind::Sglang),
         GemmFormat::Bf16 | GemmFormat::Int8 | GemmFormat::W8a16 | GemmFormat::W4a16 => false,
     }
 }

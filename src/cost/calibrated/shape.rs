@@ -129,6 +129,26 @@ macro_rules! families {
     };
 }
 
+impl Shape {
+    /// The shape as kernels of a table of that precision run it: where a table's attention multiplies in
+    /// FP8, so does what it prices.
+    #[must_use]
+    pub fn multiplied_in(self, precision: &str) -> Self {
+        let fp8 = precision.starts_with("fp8");
+        match self {
+            Self::ContextAttention(mut own) => {
+                own.format.fp8 = fp8;
+                Self::ContextAttention(own)
+            }
+            Self::ContextMla(mut own) => {
+                own.format.fp8 = fp8;
+                Self::ContextMla(own)
+            }
+            other => other,
+        }
+    }
+}
+
 // One line per family: its name, its shape, its word in files, its title.
 families! {
     Gemm(Gemm) "gemm" "GEMM",

@@ -5,6 +5,7 @@ mod edges;
 mod forests;
 mod gemm;
 mod moe;
+mod prefill;
 mod products;
 
 use super::{Forest, Node, Tree};
