@@ -10,7 +10,7 @@ mod projections;
 mod recurrent;
 
 pub(super) use attention::{AttentionShape, PrefillShape};
-pub(super) use ffn::{Sent, experts, sent};
+pub(super) use ffn::{Sent, brought, experts, sent, shared_experts};
 
 use super::operator::{Class, Operator, RowKind};
 use crate::catalog::Dtype;

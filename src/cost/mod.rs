@@ -22,8 +22,8 @@ pub use collective::{
 };
 pub use estimate::{Capacity, estimate_capacity};
 pub use operator::{
-    Band, Class, Fidelity, Joint, MEASURED_UP_TO, OpCost, Operator, Origin, Prices, RowKind,
-    TransferEngine,
+    Band, Brought, Class, Fidelity, Joint, MEASURED_UP_TO, OpCost, Operator, Origin, Prices,
+    RowKind, TransferEngine,
 };
 pub use reach::{Reach, reaches};
 pub use roofline::{Roofline, RooflineOn};

@@ -14,6 +14,21 @@ use crate::model::WeightFormat;
 use crate::plan::Engine;
 use std::sync::Arc;
 
+/// How a rank's experts get their tokens, which decides the kernel that multiplies them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Brought {
+    /// All tokens of all lanes are there; other ranks' choices are left out by the kernel.
+    #[default]
+    Gathered,
+    /// A low-latency dispatch laid them out by expert, with room for the most there can be (masked
+    /// grouped products).
+    Masked,
+    /// A dispatch brought a list of them (contiguous grouped products).
+    Listed,
+    /// TensorRT-LLM's exchanges: a list, for slots of experts.
+    Slots,
+}
+
 /// A kernel's shape on one GPU.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Operator {
@@ -57,6 +72,8 @@ pub enum Operator {
         visited: f64,
         /// Redundant experts let a load balancer keep all of them equally busy.
         even: bool,
+        /// How the tokens came here.
+        brought: Brought,
         /// Hidden size.
         hidden: f64,
         /// Inner width on this GPU.

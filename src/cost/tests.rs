@@ -2,7 +2,7 @@ use super::calibrated::{
     Attributes, Calibrated, Calibrations, Errors, Family, Forest, Surface, TableId,
 };
 use super::collective::ring_bytes_time;
-use super::layer::{by_tokens, experts};
+use super::layer::{by_tokens, experts, shared_experts};
 use super::*;
 use crate::catalog::{Catalog, Dtype, GpuId, ModelId};
 use crate::cluster::{GpuIx, Router, unfold};
@@ -99,6 +99,7 @@ fn kernels_do_the_models_flops() {
             let precision = Precision::BF16;
             let mut kernels = by_tokens(model, run, Layout::SINGLE, precision, 1.0);
             kernels.extend(experts(model, run, Layout::SINGLE, precision, 1.0, 1.0));
+            kernels.extend(shared_experts(model, run, Layout::SINGLE, precision, 1.0));
             let flops: f64 = kernels.iter().map(|(_, op)| op.work().0).sum();
             let expected = layer_flops_per_token(layer, model.hidden) as f64;
             assert!(
@@ -434,6 +435,7 @@ fn operators() -> impl Strategy<Value = Operator> {
             copies,
             visited,
             even: false,
+            brought: Brought::Gathered,
             hidden: 2048.0,
             intermediate: 768.0,
             matrices: 3.0,

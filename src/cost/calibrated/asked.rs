@@ -11,7 +11,7 @@ use super::moe::{Moe, MoeFormat};
 use super::prefill::{AttentionFormat, ContextAttention, MlaContext, MlaWidths};
 use super::shape::Shape;
 use crate::catalog::Dtype;
-use crate::cost::operator::Operator;
+use crate::cost::operator::{Brought, Operator};
 use crate::cost::reach::Reach;
 use crate::model::WeightFormat;
 
@@ -47,12 +47,18 @@ pub(super) fn asked(operator: &Operator) -> Option<(Shape, &'static [&'static st
             gemm,
             weights,
             even,
+            brought,
             ..
         } => {
-            let (format, words) = moe_format(gemm, weights);
+            let (format, words) = moe_format(gemm, weights, brought);
             let skew = if even { 0.0 } else { SKEW };
+            let load = Load::skewed(tokens, top_k, experts, local, skew);
             let shape = Moe {
-                load: Load::skewed(tokens, top_k, experts, local, skew),
+                load: if brought == Brought::Gathered {
+                    load
+                } else {
+                    load.dispatched()
+                },
                 hidden,
                 intermediate,
                 local,
@@ -301,14 +307,35 @@ fn gemm_format(gemm: Dtype, weights: WeightFormat) -> (GemmFormat, &'static [&'s
 }
 
 /// Grouped products' format and the tables that may price them.
-fn moe_format(gemm: Dtype, weights: WeightFormat) -> (MoeFormat, &'static [&'static str]) {
+fn moe_format(
+    gemm: Dtype,
+    weights: WeightFormat,
+    brought: Brought,
+) -> (MoeFormat, &'static [&'static str]) {
     match (gemm, weights.dtype) {
         (Dtype::Fp8, Dtype::Mxfp4) => (MoeFormat::Mxfp4Fp8, &["w4a8_mxfp4_mxfp8"]),
+        (Dtype::Fp8, _) if weights.scale.is_some() && brought != Brought::Gathered => {
+            (MoeFormat::Fp8Block, dispatched_fp8(brought))
+        }
+        (Dtype::Fp4, _) if brought != Brought::Gathered => {
+            (MoeFormat::Nvfp4, &["nvfp4 dispatched", "nvfp4"])
+        }
         (Dtype::Fp8, _) if weights.scale.is_some() => (MoeFormat::Fp8Block, &["fp8_block", "fp8"]),
         (Dtype::Fp8, _) => (MoeFormat::Fp8, &["fp8", "fp8_block"]),
         (Dtype::Fp4, _) => (MoeFormat::Nvfp4, &["nvfp4"]),
         (_, Dtype::Mxfp4) => (MoeFormat::Mxfp4, &["w4a16_mxfp4"]),
         (_, Dtype::Int4 | Dtype::Fp4) => (MoeFormat::W4a16, &["int4_wo"]),
         _ => (MoeFormat::Bf16, &["bfloat16"]),
+    }
+}
+
+/// Tables of block-scaled FP8 experts after a dispatch: SGLang's with DeepEP by phase, TensorRT-LLM's
+/// of wide expert parallelism.
+const fn dispatched_fp8(brought: Brought) -> &'static [&'static str] {
+    match brought {
+        Brought::Masked => &["fp8_block dispatched decode", "fp8_block", "fp8"],
+        Brought::Slots => &["fp8_block dispatched", "fp8_block", "fp8"],
+        Brought::Listed => &["fp8_block dispatched prefill", "fp8_block", "fp8"],
+        Brought::Gathered => &["fp8_block", "fp8"],
     }
 }

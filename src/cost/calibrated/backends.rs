@@ -6,10 +6,13 @@
 //! number format has wins, whatever its version: the same kernel of a neighbouring version is nearer
 //! than another kernel of the same one.
 
+use super::relatives::Relative;
 use super::shape::Family;
+use super::store::{Calibrations, Match, Wanted};
 use super::surface::Surface;
 use crate::catalog::Gpu;
 use crate::plan::{AttentionBackend, Engine, EngineKind, MoeBackend};
+use std::sync::Arc;
 
 /// Whether serving runs what a table measured.
 ///
@@ -40,9 +43,24 @@ pub(super) fn tags(engine: &Engine, gpu: &Gpu, family: Family) -> &'static [&'st
     match family {
         Family::Moe => moe(engine, gpu),
         Family::ContextAttention | Family::Decode => attention(engine.kernels.attention),
+        Family::Gemm => linear(engine, gpu),
         _ => &[],
     }
 }
+
+/// vLLM on Blackwell multiplies FP8 with a scale per tensor by FlashInfer's `bmm_fp8` since 0.10.2
+/// (`Fp8LinearOp`; vLLM pull request 22895), which leaves it to cuBLAS, as TensorRT-LLM does; its own
+/// tables are of the CUTLASS kernel of checkpoints with a scale per channel.
+fn linear(engine: &Engine, gpu: &Gpu) -> &'static [&'static str] {
+    let flashinfer = gpu.architecture.starts_with("Blackwell") && engine.is_since("0.10.2");
+    match engine.kind {
+        EngineKind::Vllm if flashinfer => &[CUBLAS],
+        _ => &[],
+    }
+}
+
+/// How TensorRT-LLM's tables name products left to its default, cuBLAS.
+const CUBLAS: &str = "torch_flow";
 
 fn moe(engine: &Engine, gpu: &Gpu) -> &'static [&'static str] {
     match engine.kernels.moe {
@@ -63,6 +81,54 @@ fn moe(engine: &Engine, gpu: &Gpu) -> &'static [&'static str] {
         MoeBackend::Marlin => &["marlin"],
         MoeBackend::CuteDsl => &["cutedsl"],
     }
+}
+
+/// Words by which tables name kernels of experts.
+const MOE_KERNELS: [&str; 7] = [
+    "trtllm",
+    "min_latency",
+    "cutlass",
+    "deepgemm",
+    "triton",
+    "marlin",
+    "cutedsl",
+];
+
+/// Whether a surface is known to be another kernel than the one asked for outright: of experts, its
+/// name has some kernel's word and none of the `tags`; of dense products with a scale per tensor, none
+/// of the `tags`.
+fn is_another(surface: &Surface, tags: &[&str]) -> bool {
+    let has = |tag: &&str| surface.id.kernel.contains(*tag);
+    let named = match surface.id.family {
+        Family::Moe => MOE_KERNELS.iter().any(has),
+        Family::Gemm => surface.id.precision == "fp8",
+        _ => false,
+    };
+    named && !tags.is_empty() && !tags.iter().any(has)
+}
+
+/// The surface that stands for a kernel. Where the engine's own tables have another kernel
+/// than the one its setting names, the named kernel as another engine's table has it: engines share
+/// these libraries, and kernels differ by more than engines do (block-scaled FP8 on B200, 256 experts
+/// of 2,048 on eight GPUs, 32 tokens: DeepGEMM 177 µs, TensorRT-LLM's generated kernels 124).
+pub(super) fn named_kernel<'a>(
+    calibrations: &'a Calibrations,
+    wanted: &Wanted<'_>,
+    found: (&'a Arc<Surface>, Match),
+    relatives: &[Relative],
+) -> (&'a Arc<Surface>, Match) {
+    let (surface, near) = found;
+    if !is_another(surface, wanted.tags) {
+        return found;
+    }
+    let tagged = |own: &Surface| wanted.tags.iter().any(|tag| own.id.kernel.contains(tag));
+    calibrations
+        .on(wanted.gpu, wanted, tagged)
+        .or_else(|| {
+            let mut kin = relatives.iter().filter(|_| near == Match::Relative);
+            kin.find_map(|own| calibrations.on(&own.gpu, wanted, tagged))
+        })
+        .unwrap_or(found)
 }
 
 const fn attention(backend: AttentionBackend) -> &'static [&'static str] {

@@ -2,7 +2,7 @@
 //! asked, by the roofline where there is none.
 
 use super::asked::asked;
-use super::backends::{is_served, tags};
+use super::backends::{is_served, named_kernel, tags};
 use super::exchange::{Collective, EngineAllReduce, Exchange};
 use super::hardware::Hardware;
 use super::quantising;
@@ -192,7 +192,8 @@ impl CalibratedOn {
                 };
                 let found = calibrations
                     .find(&wanted, &kin)
-                    .filter(|(surface, _)| *kernel == ANY_KERNEL || surface.id.kernel == *kernel);
+                    .filter(|(surface, _)| *kernel == ANY_KERNEL || surface.id.kernel == *kernel)
+                    .map(|found| named_kernel(calibrations, &wanted, found, &kin));
                 if let Some((surface, near)) = found {
                     let band = calibrations.band_among(&kin, surface, near);
                     let mut own = Chosen::of(

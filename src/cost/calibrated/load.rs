@@ -134,6 +134,16 @@ impl Load {
         own
     }
 
+    /// The same after a dispatch, which brought only the tokens with a choice here.
+    #[must_use]
+    pub fn dispatched(self) -> Self {
+        let here = (self.copies / (self.tokens * self.choices).max(1.0)).clamp(0.0, 1.0);
+        Self {
+            tokens: self.tokens * (1.0 - libm::pow(1.0 - here, self.choices)),
+            ..self
+        }
+    }
+
     /// Adds `experts` experts that each token chooses with this chance.
     fn expect(&mut self, chance: f64, experts: f64) {
         let tokens = self.tokens;

@@ -4,6 +4,7 @@ mod delta;
 mod edges;
 mod forests;
 mod gemm;
+mod kernels;
 mod moe;
 mod prefill;
 mod products;

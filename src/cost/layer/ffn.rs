@@ -2,7 +2,7 @@
 
 use super::{Gemm, Kernels, on_rank, rows};
 use crate::catalog::Dtype;
-use crate::cost::operator::{Class, Operator, RowKind};
+use crate::cost::operator::{Brought, Class, Operator, RowKind};
 use crate::model::{Ffn, Model, Precision};
 use crate::plan::Layout;
 use crate::units::real;
@@ -67,7 +67,7 @@ pub(in crate::cost) fn sent(model: &Model, run: usize, precision: Precision) -> 
     })
 }
 
-/// The experts of a MoE layer on one rank, for `lane` tokens of this lane and `all` tokens of all
+/// The routed experts of a MoE layer on one rank, for `lane` tokens of this lane and `all` tokens of all
 /// lanes. Expert load is balanced: every rank gets its share, and the number of distinct experts
 /// visited is what independent uniform choices give, `E · (1 − (1 − k/E)^tokens)`. Where some
 /// choices do nothing, `k` counts them and `E` in the fraction too (LongCat-Flash).
@@ -108,6 +108,7 @@ pub(in crate::cost) fn experts(
                 copies: all * k / ep,
                 visited,
                 even: layout.redundant_experts > 0,
+                brought: Brought::Gathered,
                 hidden: width,
                 intermediate: real(own.intermediate),
                 matrices: if moe.ungated { 2.0 } else { 3.0 },
@@ -121,16 +122,44 @@ pub(in crate::cost) fn experts(
             kernels.push((Class::Experts, shared.linear(lane, k, n)));
         }
     }
-    if own.shared_intermediate > 0 {
-        let i = real(own.shared_intermediate);
-        let wide = if moe.ungated { 1.0 } else { 2.0 };
-        for (k, n) in [(h, wide * i), (i, h)] {
-            kernels.push((Class::Experts, shared.linear(lane, k, n)));
+    kernels
+}
+
+/// The same, with tokens brought otherwise.
+pub(in crate::cost) fn brought(mut kernels: Kernels, how: Brought) -> Kernels {
+    for (_, operator) in &mut kernels {
+        if let Operator::Experts { brought, .. } = operator {
+            *brought = how;
         }
-        if moe.shared_gate {
-            kernels.push((Class::Experts, Gemm::WIDE.linear(lane, h, 1.0)));
-            kernels.push(stream(lane, 2.0 * h));
-        }
+    }
+    kernels
+}
+
+/// The shared experts of the same layer, which an engine may run beside [`experts`].
+pub(in crate::cost) fn shared_experts(
+    model: &Model,
+    run: usize,
+    layout: Layout,
+    precision: Precision,
+    lane: f64,
+) -> Kernels {
+    let layer = on_rank(model, run, layout);
+    let Ffn::Moe(own) = &layer.ffn else {
+        return Vec::new();
+    };
+    if own.shared_intermediate == 0 {
+        return Vec::new();
+    }
+    let shared = Gemm::of(model, precision, layer.kept.shared_experts);
+    let (h, i) = (real(model.hidden), real(own.shared_intermediate));
+    let wide = if own.ungated { 1.0 } else { 2.0 };
+    let mut kernels: Kernels = [(h, wide * i), (i, h)]
+        .into_iter()
+        .map(|(k, n)| (Class::Experts, shared.linear(lane, k, n)))
+        .collect();
+    if own.shared_gate {
+        kernels.push((Class::Experts, Gemm::WIDE.linear(lane, h, 1.0)));
+        kernels.push(rows(Class::Experts, RowKind::Other, lane, 2.0 * h, 2.0));
     }
     kernels
 }

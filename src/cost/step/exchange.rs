@@ -18,7 +18,7 @@ use crate::catalog::Dtype;
 use crate::cost::calibrated::Way;
 use crate::cost::collective::{CommGroup, all_gather, all_reduce, reduce_scatter};
 use crate::cost::layer::{Sent, sent};
-use crate::cost::operator::{OpCost, Prices};
+use crate::cost::operator::{Brought, OpCost, Prices};
 use crate::cost::routed::{Routed, RoutedBy, routed};
 use crate::model::{Model, Precision};
 use crate::plan::{Carrier, Engine, EngineKind, Joined, Layout, low_latency_tokens};
@@ -108,6 +108,18 @@ impl Exchange {
     /// Whether steps with prompts differ from those of decodes alone.
     pub(super) fn differs(&self) -> bool {
         self.carriers[0] != self.carriers[1]
+    }
+
+    /// How tokens come to their experts, in steps with prompts or without.
+    pub(super) fn brought(&self, prompts: bool) -> Brought {
+        match self.carriers[usize::from(prompts)] {
+            Carrier::None | Carrier::Gather { .. } | Carrier::Sum | Carrier::Broadcast => {
+                Brought::Gathered
+            }
+            _ if self.engine == EngineKind::TensorRtLlm => Brought::Slots,
+            Carrier::Deepep { low_latency: true } => Brought::Masked,
+            Carrier::Deepep { .. } | Carrier::Nvlink { .. } | Carrier::Direct => Brought::Listed,
+        }
     }
 
     /// All-reduces of hidden vectors of a layer beside those here: attention's is SGLang's to make

@@ -10,7 +10,9 @@ use super::kinds::LayerKind;
 use super::price::Issued;
 use crate::catalog::Dtype;
 use crate::cost::collective::CommGroup;
-use crate::cost::layer::{PrefillShape, by_tokens, embedding, experts, head, inner_reduction};
+use crate::cost::layer::{
+    PrefillShape, by_tokens, embedding, experts, head, inner_reduction, shared_experts,
+};
 use crate::cost::operator::{Class, Operator, RowKind};
 use crate::model::{Attention, Ffn, Model, Precision};
 use crate::plan::Layout;
@@ -79,6 +81,7 @@ impl Launches {
             }
             if matches!(layer.ffn, Ffn::Moe(_)) {
                 own += sum(&experts(model, kind.run, layout, precision, 1.0, 1.0));
+                own += sum(&shared_experts(model, kind.run, layout, precision, 1.0));
                 own += exchange.kernels(model, kind.run, groups);
             }
             tokens += own * kind.count;

@@ -11,7 +11,8 @@ use super::series::{Grown, Racer, Slope, slowest};
 use super::shape::LaneShape;
 use crate::cost::collective::{CommGroup, all_gather, all_reduce};
 use crate::cost::layer::{
-    Kernels, PrefillShape, by_tokens, embedding, experts, fusion, head, inner_reduction,
+    Kernels, PrefillShape, brought, by_tokens, embedding, experts, fusion, head, inner_reduction,
+    shared_experts,
 };
 use crate::cost::operator::{Class, OpCost, Operator, Prices};
 use crate::cost::roofline::RooflineOn;
@@ -98,8 +99,10 @@ enum Table {
     Lane,
     /// Its decodes' tokens: attention but for its contexts.
     Decode,
-    /// Tokens of all lanes.
+    /// Tokens of all lanes, in steps of decodes.
     Experts,
+    /// The same in steps with prompts, where they may be brought otherwise.
+    PromptExperts,
     /// Tokens the lanes exchange, in steps of decodes.
     Exchange,
     /// The same in steps with prompts, where the exchange may be another one.
@@ -110,7 +113,7 @@ enum Table {
     Gather,
 }
 
-const TABLES: usize = 7;
+const TABLES: usize = 8;
 /// Counts above are priced anew each time: no engine goes there, and a table would fill the memory.
 const REMEMBERED: usize = 1 << 20;
 
@@ -192,14 +195,14 @@ impl Tower {
             }
         }
         if self.moe {
-            let table = if prompts && self.exchange.differs() {
-                Table::PromptExchange
+            let (experts, exchange) = if prompts && self.exchange.differs() {
+                (Table::PromptExperts, Table::PromptExchange)
             } else {
-                Table::Exchange
+                (Table::Experts, Table::Exchange)
             };
-            slowest.add_all(self.lookup(ranks, Table::Experts, all));
+            slowest.add_all(self.lookup(ranks, experts, all));
             let exchanged = exchanged(all, least.min(all), ranks.layout.dp);
-            slowest.add_all(self.lookup(ranks, table, exchanged));
+            slowest.add_all(self.lookup(ranks, exchange, exchanged));
         }
         slowest.launches = launches;
         slowest.issued = pass.issued;
@@ -363,7 +366,8 @@ impl Tower {
                     add(&mut price, ranks, &kernels, kind.count);
                 }
             }
-            Table::Experts => self.by_all(&mut price, ranks, n),
+            Table::Experts => self.by_all(&mut price, ranks, n, false),
+            Table::PromptExperts => self.by_all(&mut price, ranks, n, true),
             Table::Exchange => self.by_exchange(&mut price, ranks, n, false),
             Table::PromptExchange => self.by_exchange(&mut price, ranks, n, true),
             Table::Head => {
@@ -432,7 +436,7 @@ impl Tower {
         }
     }
 
-    fn by_all(&self, price: &mut StepPrice, ranks: &Ranks, n: f64) {
+    fn by_all(&self, price: &mut StepPrice, ranks: &Ranks, n: f64, prompts: bool) {
         let Parts {
             model, precision, ..
         } = &self.parts;
@@ -440,7 +444,16 @@ impl Tower {
         let lane = n / f64::from(ranks.layout.dp);
         for kind in self.parts.kinds.iter().filter(|kind| kind.moe) {
             let kernels = experts(model, kind.run, ranks.layout, *precision, lane, n);
+            let kernels = brought(kernels, self.exchange.brought(prompts));
             add(price, ranks, &kernels, kind.count);
+            let shared = shared_experts(model, kind.run, ranks.layout, *precision, lane);
+            let beside = lane <= f64::from(ranks.engine.shared_experts_beside());
+            let left = if beside {
+                left(&kernels, &shared, ranks)
+            } else {
+                1.0
+            };
+            add(price, ranks, &shared, left * kind.count);
         }
     }
 
@@ -467,6 +480,18 @@ fn exchanged(all: u32, least: u32, lanes: u32) -> u32 {
     }
     let (lanes, others) = (u64::from(lanes), u64::from(all - least));
     u32::try_from((others * lanes).div_ceil(lanes - 1)).unwrap_or(u32::MAX)
+}
+
+/// Share of its shared experts' time that a layer waits for where they run beside the routed ones: their
+/// launches and waits hide behind those, their bytes and FLOPs do not.
+fn left(routed: &Kernels, shared: &Kernels, ranks: &Ranks) -> f64 {
+    let sum = |kernels: &Kernels, prices: &dyn Prices| -> f64 {
+        let each = kernels.iter().map(|(_, own)| prices.price(own).seconds);
+        each.sum()
+    };
+    let own = sum(shared, &*ranks.prices);
+    let hidden = (own - sum(shared, &ranks.roofline)).clamp(0.0, sum(routed, &*ranks.prices));
+    if own > 0.0 { 1.0 - hidden / own } else { 1.0 }
 }
 
 fn put(rows: &mut Vec<Option<StepPrice>>, index: usize, price: StepPrice) {

@@ -267,3 +267,32 @@ fn normal_mode_runs_without_graphs() {
         GraphMode::FullAndPiecewise
     );
 }
+
+/// Shared experts on a stream of their own cost what of them the routed ones don't hide, and no step is
+/// shorter than without them.
+#[test]
+fn shared_experts_hide_behind_routed_ones() {
+    let step = |version: &str, tokens: u32| {
+        let plan = planned("qwen3.5-35b-a3b", layout(1, 1, 1), |engine| {
+            *engine = Engine {
+                version: version.to_owned(),
+                ..Engine::vllm(true)
+            };
+        });
+        let lane = LaneShape {
+            decodes: tokens,
+            context: u64::from(tokens) * 100,
+            sampled: tokens,
+            ..LaneShape::default()
+        };
+        let catalog = Arc::new(Catalog::embedded().unwrap());
+        let calibrations = Calibrations::embedded().unwrap();
+        let fidelity: Arc<dyn Fidelity> = Arc::new(Calibrated::new(calibrations, catalog));
+        StepPricer::new(&plan.topology, &plan.model, &plan.pools[0], &fidelity)
+            .stage(0, &[lane])
+            .total
+    };
+    // vLLM does so since 0.11.1, up to 256 tokens.
+    assert!(step("0.11.1", 32) < step("0.10", 32));
+    assert_eq!(step("0.11.1", 512), step("0.10", 512));
+}

@@ -60,6 +60,7 @@ fn kernels_of_every_kind_do_the_models_flops() {
             let precision = Precision::BF16;
             let mut kernels = by_tokens(&model, run, Layout::SINGLE, precision, 1.0);
             kernels.extend(experts(&model, run, Layout::SINGLE, precision, 1.0, 1.0));
+            kernels.extend(shared_experts(&model, run, Layout::SINGLE, precision, 1.0));
             let mut flops: f64 = kernels.iter().map(|(_, op)| op.work().0).sum();
             // MLA's up-projection is in decode's absorbed products or prefill's unfolding.
             if let Attention::Mla(mla) = &layer.attention {

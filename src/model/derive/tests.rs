@@ -300,7 +300,8 @@ fn copied_attention(run: &LayerRun, hidden: u64, tp: u64) -> u64 {
 fn wide_expert_parallelism_leaves_a_few_experts_per_rank() {
     let model = preset("deepseek-v3");
     let moe = &model.layers[1];
-    let expert = 3 * 7168 * 2048;
+    // A scale of 32 bits for every 128 × 128 weights.
+    let expert = 3 * 7168 * 2048 / 16_384 * (16_384 + 4);
     let wide = layer_weights(&model, moe, Precision::FP8, Shard::new(1, 1, 32));
     assert_eq!(wide.routed_experts.get(), 8 * expert);
     assert_eq!(

@@ -131,7 +131,7 @@ impl ExpertExchange {
         Self::ALL.into_iter().filter(move |own| own.known_to(kind))
     }
 
-    const fn is_deepep(self) -> bool {
+    pub(super) const fn is_deepep(self) -> bool {
         matches!(
             self,
             Self::Deepep | Self::DeepepNormal | Self::DeepepLowLatency

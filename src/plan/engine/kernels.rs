@@ -124,3 +124,21 @@ impl Engine {
             && FLASH_ATTENTION_2.contains(&gpu.architecture.as_str())
     }
 }
+
+impl Engine {
+    /// Most tokens of a lane whose shared experts run beside the routed ones, on a stream of their own.
+    ///
+    /// Sources: SGLang `models/deepseek_v2.py`, `qwen2_moe.py` (1,024 tokens, not with an all-to-all
+    /// backend); vLLM `VLLM_SHARED_EXPERTS_STREAM_TOKEN_THRESHOLD` (256, since 0.11.1); TensorRT-LLM
+    /// `_torch/modules/multi_stream_utils.py` (inside a captured CUDA graph only).
+    #[must_use]
+    pub fn shared_experts_beside(&self) -> u32 {
+        match self.kind {
+            EngineKind::Sglang if self.expert_exchange.is_deepep() => 0,
+            EngineKind::Sglang => 1024,
+            EngineKind::Vllm if self.is_since("0.11.1") => 256,
+            EngineKind::Vllm => 0,
+            EngineKind::TensorRtLlm => self.graphs.max_size,
+        }
+    }
+}
