@@ -126,7 +126,7 @@ impl ReplicaState {
             next_cohort: 0,
             stage_free: vec![0; stages],
             front: Station::new(engine.host.request),
-            back: Station::new(engine.host.output),
+            back: Station::new(engine.host.per_token()),
             network: station::nanos(engine.host.network),
             overlap: engine.host.overlap,
             started: 0,

@@ -6,7 +6,7 @@
 
 use super::row::{Condition, Deployment};
 use crate::catalog::{Dtype, Gpu, PresetFile, preset_files};
-use crate::plan::{Engine, EngineKind, Layout, Overheads};
+use crate::plan::{Engine, EngineKind, ExpertExchange, Layout, Overheads};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -160,12 +160,10 @@ pub struct Served {
 }
 
 /// Settings that are facts of a launch but nothing this program models.
-const NOTED: [&str; 19] = [
-    "stream_interval",
+const NOTED: [&str; 17] = [
     "num_postprocess_workers",
     "tokenizer_workers",
     "allreduce",
-    "all2all",
     "max_model_len",
     "num_continuous_decode_steps",
     "attention_dp_balance",
@@ -355,6 +353,24 @@ impl Served {
                 self.layout.redundant_experts = text
                     .parse()
                     .map_err(|_| format!("“{text}” is no number of redundant experts"))?;
+            }
+            "all2all" => {
+                let sglang = self.engine.kind == EngineKind::Sglang;
+                self.engine.expert_exchange = match text {
+                    "none" => return Ok(()),
+                    "deepep" if sglang => ExpertExchange::Deepep,
+                    "deepep" => ExpertExchange::DeepepNormal,
+                    "deepep_normal" => ExpertExchange::DeepepNormal,
+                    "deepep_low_latency" | "deepep_low_latency_nvfp4" => {
+                        ExpertExchange::DeepepLowLatency
+                    }
+                    "nvlink_two_sided" | "mnnvl_throughput" => ExpertExchange::NvlinkTwoSided,
+                    _ => return Err(format!("“{text}” is no exchange of experts' tokens")),
+                };
+                // SGLang deals experts out over all ranks then, whatever is set.
+                if sglang {
+                    self.layout.ep = self.layout.tp.saturating_mul(self.layout.dp);
+                }
             }
             _ if NOTED.contains(&name) => {}
             _ => {

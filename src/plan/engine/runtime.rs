@@ -145,7 +145,7 @@ impl Default for Scheduling {
 }
 
 /// What the host costs beside the step's own time (`Engine::host_step_time`).
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
     /// Whether the host prepares a step while the one before runs (vLLM `async_scheduling`, the
@@ -157,8 +157,12 @@ pub struct Host {
     /// Before a request reaches its scheduler: HTTP, templates, tokenising. One server does one at
     /// a time.
     pub request: Seconds,
-    /// Handing one token to its client: detokenising, streaming. One server does one at a time.
+    /// Handing one message to its client: detokenising, streaming. One server does one at a time.
     pub output: Seconds,
+    /// Tokens of an answer that a message carries: SGLang and TensorRT-LLM `stream_interval`, vLLM
+    /// `--stream-interval`.
+    #[serde(default = "one")]
+    pub stream_interval: u32,
     /// Issuing one kernel, or one graph.
     pub launch: Seconds,
     /// What a request takes beside all that and no other waits for: network, HTTP, the way of its
@@ -169,6 +173,33 @@ pub struct Host {
     /// they were issued.
     #[serde(default)]
     pub gap: Seconds,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+impl Default for Host {
+    fn default() -> Self {
+        Self {
+            overlap: false,
+            per_sequence: Seconds::ZERO,
+            request: Seconds::ZERO,
+            output: Seconds::ZERO,
+            stream_interval: 1,
+            launch: Seconds::ZERO,
+            network: Seconds::ZERO,
+            gap: Seconds::ZERO,
+        }
+    }
+}
+
+impl Host {
+    /// What handing one token to its client costs on average.
+    #[must_use]
+    pub fn per_token(&self) -> Seconds {
+        self.output * (1.0 / f64::from(self.stream_interval.max(1)))
+    }
 }
 
 /// Which batches run as CUDA graphs.

@@ -118,6 +118,8 @@ pub enum Setting {
     RequestTime,
     /// Host time of a token handed over.
     OutputTime,
+    /// Tokens of an answer that a message to its client carries.
+    StreamInterval,
     /// Host time of a kernel.
     LaunchTime,
     /// Time of a request outside the server.
@@ -158,7 +160,7 @@ const fn word(setting: Setting, part: Part, names: [&'static str; 3], help: &'st
 /// `capacity_scheduler_policy` to `scheduler_config`; its choice of an exchange is an environment
 /// variable (`TRTLLM_FORCE_ALLTOALL_METHOD` before 1.2).
 #[rustfmt::skip]
-const WORDS: [Word; 40] = [
+const WORDS: [Word; 41] = [
     word(Setting::TokenBudget, Part::Engine,
         ["max_num_batched_tokens", "chunked_prefill_size", "max_num_tokens"],
         "Token budget of a step"),
@@ -266,7 +268,10 @@ const WORDS: [Word; 40] = [
         "Before a request reaches its scheduler: HTTP, templates, tokenising; one at a time"),
     word(Setting::OutputTime, Part::Host,
         ["per token out", "per token out", "per token out"],
-        "Handing one token to its client: detokenising, streaming; one at a time"),
+        "Handing one message (a token, or stream_interval of them) to its client: detokenising, streaming; one at a time"),
+    word(Setting::StreamInterval, Part::Host,
+        ["stream_interval", "stream_interval", "stream_interval"],
+        "Tokens of an answer that a message to its client carries"),
     word(Setting::LaunchTime, Part::Host,
         ["kernel launch", "kernel launch", "kernel launch"],
         "Issuing one kernel, or one graph"),

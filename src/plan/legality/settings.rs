@@ -32,7 +32,7 @@ const MAX_HOST_S: f64 = 10.0;
 
 /// Beyond these a number is a typing error, or would stall a run: with a watermark of all blocks
 /// nothing is ever admitted.
-const BOUNDS: [Bound; 21] = [
+const BOUNDS: [Bound; 22] = [
     bound(Setting::BlockSize, |e| e.block_size.into(), 1.0, 4096.0),
     bound(
         Setting::MaxSequences,
@@ -112,6 +112,12 @@ const BOUNDS: [Bound; 21] = [
         |e| e.host.output.get(),
         0.0,
         MAX_HOST_S,
+    ),
+    bound(
+        Setting::StreamInterval,
+        |e| e.host.stream_interval.into(),
+        1.0,
+        65_536.0,
     ),
     bound(
         Setting::LaunchTime,

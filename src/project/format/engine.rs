@@ -62,6 +62,8 @@ frozen_struct!(#[derive(PartialEq)] Host as plan::Host {
     per_sequence: Seconds,
     request: Seconds,
     output: Seconds,
+    #[serde(default = "bounds::one", skip_serializing_if = "bounds::is_one")]
+    stream_interval: u32,
     launch: Seconds,
     #[serde(default, skip_serializing_if = "is_zero")]
     network: Seconds,

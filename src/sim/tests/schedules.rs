@@ -346,3 +346,21 @@ fn stations_take_one_thing_at_a_time() {
     ends.sort_unstable();
     assert_eq!(ends, [(13_000_000, 24_000_000), (24_000_000, 24_000_000)]);
 }
+
+/// Two tokens to a message halve what handing them out takes of the station.
+#[test]
+fn a_message_carries_as_many_tokens_as_its_interval() {
+    let ends = |interval| {
+        let design = small(|engine| {
+            engine.host.output = crate::units::Seconds::new(1e-3);
+            engine.host.stream_interval = interval;
+        });
+        let watched = go(&design, &[(0.0, 4, 2), (0.0, 4, 2)]);
+        let mut ends: Vec<u64> = watched.records.iter().map(|own| own.e2e).collect();
+        ends.sort_unstable();
+        ends
+    };
+    // A's second token goes out with B's first after 20 ms, B's second alone after 30.
+    assert_eq!(ends(1), [22_000_000, 31_000_000]);
+    assert_eq!(ends(2), [21_000_000, 30_500_000]);
+}

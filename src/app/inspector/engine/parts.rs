@@ -251,6 +251,16 @@ fn host_ui(ui: &mut Ui, line: &Line<'_>, actions: &mut Actions) {
     line.time(ui, actions, Setting::OutputTime, own.output, |e, time| {
         e.host.output = time;
     });
+    line.count(
+        ui,
+        actions,
+        Setting::StreamInterval,
+        own.stream_interval,
+        1..=65_536,
+        |e, n| {
+            e.host.stream_interval = n;
+        },
+    );
     line.time(ui, actions, Setting::LaunchTime, own.launch, |e, time| {
         e.host.launch = time;
     });

@@ -25,6 +25,7 @@ fn other(setting: Setting) -> &'static str {
         | Setting::MaxPrefillTokens
         | Setting::GraphSize
         | Setting::BatchWait
+        | Setting::StreamInterval
         | Setting::ReceiveInterval => "100",
         Setting::BatchWaitRatio | Setting::Sustained => "0.125",
         Setting::MoeBackend | Setting::AttentionBackend => "triton",
