@@ -241,8 +241,8 @@ fn cycle_mean(map: &Map) -> Femtos {
         reached[steps + 1] = apply(map, &reached[steps]);
     }
     let mut largest = 0;
-    for node in 0..DIM {
-        let Some(end) = reached[DIM][node] else {
+    for (node, end) in reached[DIM].iter().enumerate() {
+        let Some(end) = end else {
             continue;
         };
         let means = (0..DIM).filter_map(|steps| {
