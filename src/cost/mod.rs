@@ -6,6 +6,7 @@
 //! parts are priced once per token count and remembered, attention is affine in the sums of what
 //! the sequences see ([`Reach`]), so that pricing a step costs a few table look-ups.
 
+mod afd;
 pub mod calibrated;
 mod collective;
 mod estimate;
@@ -17,6 +18,10 @@ mod routed;
 mod step;
 mod transfer;
 
+pub use afd::{
+    ActivationTraffic, AfdStep, FanOut, GANTT_SPANS, HalfBytes, LayerTimes, Micro, Resource, Run,
+    STAGES, Span, StepGantt,
+};
 pub use collective::{
     CommGroup, all_gather, all_reduce, point_to_point, reduce_scatter, ring_bytes_time,
 };

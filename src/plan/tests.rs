@@ -313,6 +313,41 @@ fn attention_and_ffn_can_be_drawn_but_not_run_yet() {
 }
 
 #[test]
+fn halves_of_a_split_must_be_what_they_are_drawn_as() {
+    type Spoil = fn(&mut Vec<PoolId>, &mut PoolId);
+    let cases: [(Spoil, &str); 4] = [
+        (|attention, _| attention.clear(), "has no attention pool"),
+        (
+            |attention, ffn| attention[0] = ffn.clone(),
+            "as its Attention half",
+        ),
+        (
+            |attention, ffn| *ffn = attention[0].clone(),
+            "as its FFN half",
+        ),
+        (|attention, _| attention.push(attention[0].clone()), "twice"),
+    ];
+    for (spoil, cause) in cases {
+        let mut afd = worked(0);
+        afd.pools[0].role = Role::Attention;
+        afd.pools[1].role = Role::Ffn;
+        afd.settle();
+        let halves = afd.services.iter_mut().find_map(|service| match service {
+            Service::Afd { attention, ffn, .. } => Some((attention, ffn)),
+            Service::Whole { .. } => None,
+        });
+        let (attention, ffn) = halves.unwrap();
+        spoil(attention, ffn);
+        let compiled = check(&afd);
+        assert!(
+            errors(&compiled).iter().any(|f| f.cause.contains(cause)),
+            "{cause}: {:?}",
+            errors(&compiled)
+        );
+    }
+}
+
+#[test]
 fn tp_stays_inside_a_node_and_leftovers_are_said() {
     let mut design = worked(1);
     design.pools[0].layout = Layout {

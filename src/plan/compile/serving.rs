@@ -33,11 +33,16 @@ impl Compiling<'_> {
                         });
                     }
                 }
-                Service::Afd { id, .. } => self.findings.push(Finding::error(
-                    Place::Service(id.clone()),
-                    "this version can draw and save attention/FFN splits, not run them yet: paint co-located, prefill or decode to simulate"
-                        .to_owned(),
-                )),
+                Service::Afd {
+                    id, attention, ffn, ..
+                } => {
+                    let cause = self.split_misuse(service, attention, ffn).unwrap_or_else(|| {
+                        "this version can draw and save attention/FFN splits, not run them yet: paint co-located, prefill or decode to simulate"
+                            .to_owned()
+                    });
+                    self.findings
+                        .push(Finding::error(Place::Service(id.clone()), cause));
+                }
             }
         }
         self.lone_halves();
@@ -85,6 +90,12 @@ impl Compiling<'_> {
                 pool.name
             ));
         }
+        self.taken(service, &pool.id)
+    }
+
+    /// An earlier service of the same name, or one that has the same pool.
+    fn taken(&self, service: &Service, pool: &PoolId) -> Option<String> {
+        let id = service.id();
         let services = &self.design.services;
         let earlier = services
             .iter()
@@ -92,16 +103,59 @@ impl Compiling<'_> {
         earlier.into_iter().find_map(|other| {
             if other.id() == id {
                 Some(format!("two services are called “{id}”: ids must differ"))
-            } else if other.uses(&pool.id) {
+            } else if other.uses(pool) {
+                let named = self.design.pools.iter().find(|own| own.id == *pool);
                 Some(format!(
                     "services “{}” and “{id}” both have pool “{}”: a pool serves in one",
                     other.id(),
-                    pool.name
+                    named.map_or(pool.as_str(), |own| own.name.as_str())
                 ))
             } else {
                 None
             }
         })
+    }
+
+    /// Why pools can't be the halves of a split: attention pools attend, the FFN pool has the FFNs.
+    fn split_misuse(
+        &self,
+        service: &Service,
+        attention: &[PoolId],
+        ffn: &PoolId,
+    ) -> Option<String> {
+        let id = service.id();
+        if attention.is_empty() {
+            return Some(format!(
+                "service “{id}” has no attention pool: pair one with its FFN pool"
+            ));
+        }
+        let halves = attention.iter().map(|pool| (pool, Role::Attention));
+        let halves = halves.chain(std::iter::once((ffn, Role::Ffn)));
+        for (index, (pool, role)) in halves.enumerate() {
+            let Some(own) = self.design.pools.iter().find(|own| own.id == *pool) else {
+                return Some(format!(
+                    "service “{id}” names pool “{pool}”, which does not exist"
+                ));
+            };
+            if own.role != role {
+                return Some(format!(
+                    "service “{id}” has pool “{}” as its {} half, but the role of the pool is {}",
+                    own.name,
+                    role.name(),
+                    own.role.name()
+                ));
+            }
+            if attention.iter().take(index).any(|other| other == pool) {
+                return Some(format!(
+                    "service “{id}” has pool “{}” twice: once is enough",
+                    own.name
+                ));
+            }
+            if let Some(cause) = self.taken(service, pool) {
+                return Some(cause);
+            }
+        }
+        None
     }
 
     /// An attention pool without an FFN pool, or the other way round, belongs to no service.
