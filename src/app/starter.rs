@@ -62,6 +62,7 @@ pub fn empty_design(designs: &[Design]) -> Design {
         pools: Vec::new(),
         services: Vec::new(),
         feeds: Vec::new(),
+        routing: crate::plan::Routing::default(),
     }
 }
 

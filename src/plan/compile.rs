@@ -104,6 +104,7 @@ pub fn compile(design: &Design, catalog: &Catalog, models: &Models, demand: Dema
             pools: pools.into_iter().flatten().collect(),
             services,
             feeds,
+            routing: design.routing,
             price,
             power,
         })

@@ -1,6 +1,7 @@
 //! A design: one alternative, all of it: drawing, model, pools, services and feeds.
 
 use super::pool::{Feed, Phases, Pool, PoolId, Role, Service, ServiceId};
+use super::routing::Routing;
 use crate::catalog::{ModelId, typed_id};
 use crate::cluster::{Cluster, GpuAddress, MAX_GPUS};
 use crate::model::{Model, Models};
@@ -52,6 +53,9 @@ pub struct Design {
     /// Which prefill service feeds which decode service; empty: every one that can reach it.
     #[serde(default)]
     pub feeds: Vec<Feed>,
+    /// Who takes a request.
+    #[serde(default, skip_serializing_if = "Routing::is_default")]
+    pub routing: Routing,
 }
 
 impl Design {

@@ -102,6 +102,8 @@ pub struct Plan {
     pub services: Vec<PlannedService>,
     /// Feeds: (prefill service, decode service), indices into `services`.
     pub feeds: Vec<(usize, usize)>,
+    /// Who takes a request.
+    pub routing: super::routing::Routing,
     /// GPUs drawn, idle ones too: what throughput per GPU is divided by.
     pub gpus: u32,
     /// Price of all of them.

@@ -10,6 +10,7 @@ mod legality;
 mod memory;
 mod placement;
 mod pool;
+mod routing;
 mod sequence;
 
 pub use compile::{Compiled, Demand, compile};
@@ -26,6 +27,7 @@ pub use legality::{Degree, layout_with, legal_values};
 pub(crate) use memory::shard;
 pub use memory::{BlockSource, MemoryBudget, MemoryTerm};
 pub use pool::{Feed, Layout, Phases, Pool, PoolId, Role, Service, ServiceId};
+pub use routing::{Routing, Rule};
 pub use sequence::SequenceKv;
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ pub const MAX_DOCUMENT_BYTES: u64 = 64 << 20;
 /// The word every document starts with.
 const FORMAT: &str = "frontier-project";
 /// The version written.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 /// Deepest nesting read; a document needs less than half.
 const MAX_DEPTH: usize = 64;
 /// Longest chain of symbolic links followed.
@@ -174,7 +174,7 @@ pub fn parse(text: &str, file: &str) -> Result<Project, ProjectError> {
     }
     let project: Project = match head.version {
         // All versions so far only add, so they share their types.
-        Some(1..=4) => read::<format::File>(text, file)?.project.into(),
+        Some(1..=5) => read::<format::File>(text, file)?.project.into(),
         Some(version) if version > u64::from(VERSION) => {
             let app = head
                 .app

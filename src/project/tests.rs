@@ -18,12 +18,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Files as a version wrote them, with that version. Never edited: users have files like them.
-const GOLDEN: [(&str, u32); 5] = [
+const GOLDEN: [(&str, u32); 7] = [
     ("worked-example", 1),
     ("everything", 1),
     ("every-kind", 2),
     ("every-setting", 3),
     ("everything", 3),
+    ("every-setting", 4),
+    ("everything", 4),
 ];
 
 fn golden_path(which: usize) -> PathBuf {
@@ -41,7 +43,7 @@ fn golden(which: usize) -> String {
 fn golden_today(which: usize) -> String {
     let (_, version) = GOLDEN[which];
     golden(which)
-        .replacen(&format!("version: {version}"), "version: 4", 1)
+        .replacen(&format!("version: {version}"), "version: 5", 1)
         // It is said of the file today, not of its columns.
         .replace(
             "Milliseconds, drop_failed: true)",
@@ -100,6 +102,8 @@ fn files_of_every_version_open_and_are_written_alike() {
     assert_eq!(load(&golden_path(4)).unwrap(), everything());
     assert_eq!(load(&golden_path(2)).unwrap(), every_kind());
     assert_eq!(load(&golden_path(3)).unwrap(), every_setting());
+    assert_eq!(load(&golden_path(5)).unwrap(), every_setting());
+    assert_eq!(load(&golden_path(6)).unwrap(), everything());
     let project = worked_example();
     assert_eq!(project.designs.len(), 2);
     assert_eq!(project.designs[0].pools[0].gpus[0].to_string(), "n0/0/0-7");
@@ -152,12 +156,12 @@ fn places_that_are_none_are_saved_as_places() {
 
 #[test]
 fn newer_and_foreign_files_are_named() {
-    let newer = with("version: 1", "version: 5")
+    let newer = with("version: 1", "version: 6")
         .replace("\"0.1.0\"", "\"0.9.4\"")
         .replace("project: (", "whatever: [(), Some(1)], project: (");
     let message_of_newer = message(&newer);
     assert!(
-        message_of_newer.contains("version 5") && message_of_newer.contains("0.9.4"),
+        message_of_newer.contains("version 6") && message_of_newer.contains("0.9.4"),
         "{message_of_newer}"
     );
     assert!(
@@ -449,4 +453,14 @@ fn imported_models_survive_saving() {
         let text = to_text(&project);
         assert_eq!(parse(&text, "f.ron").unwrap(), project, "{}", model.name);
     }
+}
+
+#[test]
+fn routing_is_written_where_it_is_chosen() {
+    let mut project = worked_example();
+    assert!(!to_text(&project).contains("routing"));
+    project.designs[0].routing.handover = crate::plan::Rule::PowerOfTwo;
+    let text = to_text(&project);
+    assert!(text.contains("handover: PowerOfTwo"), "{text}");
+    assert_eq!(parse(&text, "f.ron").unwrap(), project);
 }

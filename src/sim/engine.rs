@@ -1,6 +1,7 @@
 //! The run loop: events in order of time, each handled by the replica, network or workload it
 //! belongs to (`serve`, `turns`); books checked and summed up at the end (`close`).
 
+mod choose;
 mod close;
 mod serve;
 mod turns;
@@ -16,8 +17,11 @@ use super::request::{Arena, ReqId};
 use super::summary::{Latency, Summary, Work};
 use crate::cluster::Router;
 use crate::cost::{Fidelity, StepPricer, TransferShape, reaches, transfer_rates};
+#[cfg(test)]
+use crate::plan::Rule;
 use crate::plan::{FirstToken, Phases, Plan};
 use crate::workload::{Arrivals, Load, Segment, Source, Trace, Workload, WorkloadError};
+use choose::Chooser;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -167,7 +171,9 @@ pub(super) fn watch(
     for pricer in engine.pricers.iter_mut().flatten() {
         *pricer = Pricer::Given(rule);
     }
-    engine.rotate = rotate;
+    if rotate {
+        engine.entry = Chooser::new(Rule::RoundRobin, 0, 0);
+    }
     engine.go(Control { cancel: &cancel }).unwrap();
     engine.check().unwrap();
     Watched {
@@ -228,9 +234,13 @@ struct Engine<'a> {
     after: Vec<After>,
     /// One price list per pool.
     pricers: Vec<Option<Pricer>>,
-    /// Lanes new requests may go to, and where the last one went.
-    entries: Vec<(u32, u32)>,
-    last_entry: usize,
+    /// Lanes new requests may go to, and who of them takes one.
+    entries: Rc<Vec<(u32, u32)>>,
+    entry: Chooser,
+    /// Who takes what a prefill service hands over, by service.
+    handover: Vec<Chooser>,
+    /// The service of each replica.
+    service_of: Vec<usize>,
     network: Network,
     /// Seconds a transfer takes besides its bytes and its path's latency.
     transfer_latency: f64,
@@ -251,8 +261,6 @@ struct Engine<'a> {
     work: Work,
     tokens_asked: u64,
     recorder: Recorder<'a>,
-    /// Whether requests go round the entry lanes in turn.
-    rotate: bool,
 }
 
 /// The way of KV from one lane to another.
@@ -306,6 +314,7 @@ impl<'a> Engine<'a> {
         }
         let mut after = Vec::with_capacity(replicas.len());
         let mut entries = Vec::new();
+        let mut service_of = Vec::with_capacity(replicas.len());
         for (index, service) in plan.services.iter().enumerate() {
             let pool = &plan.pools[service.pool];
             let then = if service.phases == Phases::Prefill {
@@ -320,6 +329,7 @@ impl<'a> Engine<'a> {
                 After::Decode
             };
             after.extend((0..pool.replicas.len()).map(|_| then.clone()));
+            service_of.extend((0..pool.replicas.len()).map(|_| index));
             if service.phases != Phases::Decode {
                 entries.extend(lanes_of[index].iter().copied());
             }
@@ -357,8 +367,12 @@ impl<'a> Engine<'a> {
             replicas,
             after,
             pricers,
-            last_entry: entries.len() - 1,
-            entries,
+            entries: Rc::new(entries),
+            entry: Chooser::new(plan.routing.entry, seed, 0),
+            handover: (1..=plan.services.len() as u64)
+                .map(|service| Chooser::new(plan.routing.handover, seed, service))
+                .collect(),
+            service_of,
             network: Network::new(transfer_rates(&plan.topology, &transfer)),
             transfer_latency: transfer.latency,
             router: Router::new(&plan.topology),
@@ -372,7 +386,6 @@ impl<'a> Engine<'a> {
             events: 0,
             work: Work::default(),
             tokens_asked: 0,
-            rotate: false,
         }
         .primed(burst))
     }

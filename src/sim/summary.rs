@@ -101,6 +101,8 @@ pub struct Provenance {
     pub fidelity: &'static str,
     /// Engines and versions, pool by pool.
     pub engines: Vec<String>,
+    /// Who took requests.
+    pub routing: crate::plan::Routing,
     /// Relative error band of step times (low, high), as a share: (−0.3, 0.3) is ±30 %. Each part
     /// of a step has the band of its class, and all are taken to be off the same way.
     pub band: (f64, f64),

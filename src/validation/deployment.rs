@@ -307,6 +307,7 @@ impl Drawing<'_> {
             pools,
             services: Vec::new(),
             feeds: Vec::new(),
+            routing: crate::plan::Routing::default(),
         };
         design.settle();
         Ok(Drawn { design, settings })

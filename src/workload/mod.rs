@@ -7,7 +7,7 @@
 //! streams, so a run of a million requests needs no list of them.
 
 mod draw;
-mod rng;
+pub(crate) mod rng;
 mod sessions;
 mod spec;
 mod trace;

@@ -21,6 +21,7 @@ pub fn design() -> Design {
         pools: Vec::new(),
         services: Vec::new(),
         feeds: Vec::new(),
+        routing: crate::plan::Routing::default(),
     };
     let node = |id: &str| GroupKind::Node(NodeTypeId::new(id).unwrap());
     let switch = GroupKind::Switch(SwitchTypeId::new("qm9700-64x400g").unwrap());

@@ -18,6 +18,7 @@ fn blank() -> Design {
         pools: Vec::new(),
         services: Vec::new(),
         feeds: Vec::new(),
+        routing: crate::plan::Routing::default(),
     }
 }
 

@@ -26,6 +26,22 @@ frozen_struct!(Design as plan::Design {
     services: Vec<Service>,
     #[serde(default, deserialize_with = "bounds::at_most::<_, _, MAX_POOLS>")]
     feeds: Vec<Feed>,
+    #[serde(default = "lacking", skip_serializing_if = "is_lacking")]
+    routing: Routing,
+});
+
+frozen_struct!(#[derive(PartialEq)] Routing as plan::Routing {
+    #[serde(default = "lacking")]
+    entry: Rule,
+    #[serde(default = "lacking")]
+    handover: Rule,
+});
+
+frozen_enum!(#[derive(PartialEq)] Rule as plan::Rule {
+    LeastRequests,
+    RoundRobin,
+    Random,
+    PowerOfTwo,
 });
 
 frozen_enum!(ModelRef as plan::ModelRef {

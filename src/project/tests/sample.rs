@@ -229,6 +229,7 @@ pub(super) fn everything() -> Project {
                 from: service("prefill"),
                 to: service("afd"),
             }],
+            routing: crate::plan::Routing::default(),
         }],
         workload: Workload {
             arrivals: Arrivals::Trace,

@@ -41,6 +41,7 @@ fn summary(ttft_ms: f64, saturated: bool) -> Arc<Summary> {
         limits: Vec::new(),
         provenance: Provenance {
             fidelity: "Roofline",
+            routing: crate::plan::Routing::default(),
             engines: vec!["vLLM 0.11.0".to_owned()],
             band: (-0.3, 0.3),
             extrapolated: None,
@@ -181,6 +182,7 @@ fn a_result_says_where_its_times_come_from() {
 fn what_reaches_beyond_measurements_is_said() {
     let mut from = Provenance {
         fidelity: "calibrated",
+        routing: crate::plan::Routing::default(),
         engines: Vec::new(),
         band: (0.0, 0.0),
         origins: vec![("calibrated", 0.88), ("calibrated, extrapolated", 0.12)],

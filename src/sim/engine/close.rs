@@ -168,6 +168,7 @@ impl Engine<'_> {
             provenance: Provenance {
                 fidelity: scenario.fidelity.name(),
                 engines,
+                routing: plan.routing,
                 band: (-share(off[0]), share(off[1])),
                 origins,
                 extrapolated: self.extrapolated(|origin| share(by_origin[origin as usize])),

@@ -6,8 +6,14 @@ use crate::plan::FirstToken;
 use crate::sim::lane::Ended;
 use crate::sim::network::uses;
 use crate::sim::queue::{Event, Nanos};
+use crate::sim::replica::ReplicaState;
 use crate::sim::request::ReqId;
 use std::rc::Rc;
+
+/// Requests a lane has.
+fn outstanding(replicas: &[ReplicaState], (replica, lane): (u32, u32)) -> u32 {
+    replicas[replica as usize].lanes[lane as usize].outstanding
+}
 
 impl Engine<'_> {
     /// Brings a replica that is in a run of unchanged steps to this moment: it is about to change, or to
@@ -62,7 +68,7 @@ impl Engine<'_> {
         sent
     }
 
-    /// Routes a new request to the entry lane with the fewest outstanding; ties go round. `begins`:
+    /// Routes a new request to an entry lane by the design's rule. `begins`:
     /// it follows no other. Whether it can be served.
     pub(super) fn admit(&mut self, id: ReqId, begins: bool) -> bool {
         if !self.is_later_round(id) {
@@ -73,18 +79,18 @@ impl Engine<'_> {
             }
             self.metrics.sent(self.now, begins);
         }
-        let count = self.entries.len();
-        let chosen = (1..=count)
-            .map(|offset| (self.last_entry + offset) % count)
-            .min_by_key(|index| {
-                if self.rotate {
-                    return 0;
-                }
-                let (replica, lane) = self.entries[*index];
-                self.replicas[replica as usize].lanes[lane as usize].outstanding
-            })
-            .unwrap_or(0);
-        let (replica, lane) = self.entries[chosen];
+        let entries = Rc::clone(&self.entries);
+        let replicas = &self.replicas;
+        let chosen = self.entry.choose(
+            entries.len(),
+            |_| true,
+            |index| outstanding(replicas, entries[index]),
+        );
+        let (chosen, (replica, lane)) = match chosen {
+            Some(index) => (index, entries[index]),
+            // There is always an entry, see `NoEntry`.
+            None => return false,
+        };
         let request = self.requests[id];
         let tokens = u64::from(request.input) + u64::from(request.output);
         let home = &mut self.replicas[replica as usize].lanes[lane as usize];
@@ -92,7 +98,7 @@ impl Engine<'_> {
             self.lose(id, false);
             return false;
         }
-        self.last_entry = chosen;
+        self.entry.took(chosen);
         self.tokens_asked += u64::from(request.output);
         home.outstanding += 1;
         self.requests[id].home = (replica, lane);
@@ -261,7 +267,7 @@ impl Engine<'_> {
         self.answered(id);
     }
 
-    /// A prefilled request waits for a decode lane: the one with the fewest outstanding.
+    /// A prefilled request waits for a decode lane, chosen by the design's rule.
     fn hand_off(
         &mut self,
         id: ReqId,
@@ -270,15 +276,20 @@ impl Engine<'_> {
         first_token: FirstToken,
     ) {
         let tokens = u64::from(self.requests[id].input) + u64::from(self.requests[id].output);
-        let target = targets
-            .iter()
-            .filter(|(replica, lane)| {
-                self.replicas[*replica as usize].lanes[*lane as usize].can_hold(tokens)
-            })
-            .min_by_key(|(replica, lane)| {
-                self.replicas[*replica as usize].lanes[*lane as usize].outstanding
-            })
-            .copied();
+        let replicas = &self.replicas;
+        let chooser = &mut self.handover[self.service_of[from.0 as usize]];
+        let chosen = chooser.choose(
+            targets.len(),
+            |index| {
+                let (replica, lane) = targets[index];
+                replicas[replica as usize].lanes[lane as usize].can_hold(tokens)
+            },
+            |index| outstanding(replicas, targets[index]),
+        );
+        if let Some(index) = chosen {
+            chooser.took(index);
+        }
+        let target = chosen.map(|index| targets[index]);
         let slot = id.0 as usize;
         if self.transfers.len() <= slot {
             self.transfers.resize(slot + 1, None);
