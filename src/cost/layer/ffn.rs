@@ -44,6 +44,8 @@ pub(in crate::cost) struct Sent {
     /// Experts it goes to, of so many.
     pub(in crate::cost) topk: f64,
     pub(in crate::cost) experts: f64,
+    /// Groups of experts, and those of them a token's are in; 0: not limited.
+    pub(in crate::cost) groups: [u64; 2],
     /// What the router chooses among: experts, and choices that do nothing.
     pub(in crate::cost) choices: f64,
     /// Format the experts multiply in.
@@ -62,6 +64,7 @@ pub(in crate::cost) fn sent(model: &Model, run: usize, precision: Precision) -> 
         width: real(moe.latent.unwrap_or(model.hidden)),
         topk: real(moe.top_k) * (real(moe.experts) / choices),
         experts: real(moe.experts),
+        groups: [moe.groups, moe.groups_per_token],
         choices,
         gemm: Gemm::of(model, precision, layer.kept.routed_experts).gemm,
     })

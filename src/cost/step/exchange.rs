@@ -261,6 +261,7 @@ impl Exchange {
                 value_bytes,
                 topk: own.topk,
                 experts: own.experts,
+                groups: own.groups,
                 ranks: ranks.ranks,
                 domains: ranks.domains(),
                 rate: ranks.intra_rate,
