@@ -17,9 +17,9 @@ pub use compile::{Compiled, Demand, compile};
 pub use design::{Design, DesignId, ModelRef};
 pub use engine::{
     AttentionBackend, Caching, Captured, Carrier, Difference, Draft, Engine, EngineKind,
-    ExpertExchange, FirstToken, GraphMode, Graphs, Host, Joined, Kernels, MoeBackend, Overheads,
-    Padded, Part, QueueOrder, Scheduler, Scheduling, Setting, SettingError, Speculation, Tier,
-    TierKind, low_latency_tokens,
+    ExpertExchange, FirstToken, GraphMode, Graphs, Host, Joined, Kernels, KvTransfer, MoeBackend,
+    Overheads, Padded, Part, QueueOrder, Scheduler, Scheduling, Setting, SettingError, Speculation,
+    Tier, TierKind, low_latency_tokens,
 };
 pub use finding::{Change, Finding, Place, Repair, Severity};
 pub use frozen::{Plan, PlannedPool, PlannedService, Replica, StageRun};
@@ -27,7 +27,7 @@ pub use legality::{Degree, layout_with, legal_values};
 pub(crate) use memory::shard;
 pub use memory::{BlockSource, MemoryBudget, MemoryTerm};
 pub use pool::{Feed, Layout, Phases, Pool, PoolId, Role, Service, ServiceId};
-pub use routing::{Routing, Rule};
+pub use routing::{LocalPrefill, PrefixGuard, Routing, Rule};
 pub use sequence::SequenceKv;
 
 #[cfg(test)]

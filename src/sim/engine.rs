@@ -3,27 +3,25 @@
 
 mod choose;
 mod close;
+mod handover;
 mod serve;
 mod turns;
 
 use super::lane::Ended;
 use super::metrics::Metrics;
-use super::network::Network;
 use super::pricer::Pricer;
 use super::queue::{Event, EventQueue, Nanos, Turn};
 use super::record::{Recorder, Recording, Timeline};
 use super::replica::ReplicaState;
 use super::request::{Arena, ReqId};
 use super::summary::{Latency, Summary, Work};
-use crate::cluster::Router;
-use crate::cost::{Fidelity, StepPricer, TransferShape, reaches, transfer_rates};
+use crate::cost::{Fidelity, StepPricer, reaches};
 #[cfg(test)]
 use crate::plan::Rule;
-use crate::plan::{FirstToken, Phases, Plan};
+use crate::plan::{FirstToken, KvTransfer, Phases, Plan};
 use crate::workload::{Arrivals, Load, Segment, Source, Trace, Workload, WorkloadError};
-use choose::Chooser;
-use std::collections::BTreeMap;
-use std::rc::Rc;
+use choose::Place;
+use handover::Wires;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
@@ -172,7 +170,8 @@ pub(super) fn watch(
         *pricer = Pricer::Given(rule);
     }
     if rotate {
-        engine.entry = Chooser::new(Rule::RoundRobin, 0, 0);
+        let lanes = engine.places[0].lanes.clone();
+        engine.places[0] = Place::new(Rule::RoundRobin, &scenario.plan.routing, lanes, 0, 0);
     }
     engine.go(Control { cancel: &cancel }).unwrap();
     engine.check().unwrap();
@@ -198,12 +197,21 @@ pub(super) fn run_stepped(scenario: &Scenario, stepped: bool) -> Result<(Summary
 }
 
 /// What happens to prefilled requests of a replica.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 enum After {
     /// They decode where they are.
     Decode,
-    /// They go to one of these decode lanes.
-    Handoff(Rc<Vec<(u32, u32)>>, FirstToken),
+    /// They go to a decode lane.
+    Handoff(Handoff),
+}
+
+/// How a prefill service hands over.
+#[derive(Clone, Copy)]
+struct Handoff {
+    /// Index of the place where the decode lane is chosen.
+    place: usize,
+    first_token: FirstToken,
+    sends: KvTransfer,
 }
 
 /// Longest prompt and answer together there may be.
@@ -234,19 +242,12 @@ struct Engine<'a> {
     after: Vec<After>,
     /// One price list per pool.
     pricers: Vec<Option<Pricer>>,
-    /// Lanes new requests may go to, and who of them takes one.
-    entries: Rc<Vec<(u32, u32)>>,
-    entry: Chooser,
-    /// Who takes what a prefill service hands over, by service.
-    handover: Vec<Chooser>,
-    /// The service of each replica.
-    service_of: Vec<usize>,
-    network: Network,
-    /// Seconds a transfer takes besides its bytes and its path's latency.
-    transfer_latency: f64,
-    router: Router<'a>,
-    /// Shapes of transfers between lanes, as they come up.
-    shapes: BTreeMap<(u32, u32, u32, u32), Option<Route>>,
+    /// Where a lane is chosen: the router, and the hand-over of each service.
+    places: Vec<Place>,
+    /// By replica, the number of its first lane; by lane, its place among each place's lanes.
+    first_lane: Vec<usize>,
+    spots: Vec<Vec<(u32, u32)>>,
+    wires: Wires<'a>,
     /// Drawn, its arrival in the queue.
     pending: Option<ReqId>,
     /// Hidden rounds of requests under way.
@@ -255,30 +256,10 @@ struct Engine<'a> {
     text: Vec<Segment>,
     metrics: Metrics,
     ended: Ended,
-    flows_ended: Vec<ReqId>,
-    transfers: Vec<Option<Transfer>>,
     events: u64,
     work: Work,
     tokens_asked: u64,
     recorder: Recorder<'a>,
-}
-
-/// The way of KV from one lane to another.
-#[derive(Clone)]
-struct Route {
-    shape: Rc<TransferShape>,
-    /// Its channels, if they are the same for all lengths.
-    uses: Option<Rc<Vec<(u32, f64)>>>,
-    latency: Nanos,
-}
-
-/// A prefilled request on its way to decode, by its slot in the arena.
-#[derive(Clone, Copy)]
-struct Transfer {
-    /// Prefill replica and lane, where its blocks are held.
-    from: (u32, u32),
-    first_token: FirstToken,
-    latency: Nanos,
 }
 
 impl<'a> Engine<'a> {
@@ -313,30 +294,49 @@ impl<'a> Engine<'a> {
             lanes_of.push(lanes);
         }
         let mut after = Vec::with_capacity(replicas.len());
-        let mut entries = Vec::new();
-        let mut service_of = Vec::with_capacity(replicas.len());
+        let mut lanes_at = vec![Vec::new()];
         for (index, service) in plan.services.iter().enumerate() {
             let pool = &plan.pools[service.pool];
-            let then = if service.phases == Phases::Prefill {
-                let targets: Vec<(u32, u32)> = plan
-                    .feeds
-                    .iter()
-                    .filter(|(from, _)| *from == index)
-                    .flat_map(|(_, to)| lanes_of[*to].iter().copied())
-                    .collect();
-                After::Handoff(Rc::new(targets), pool.engine.first_token)
+            let (then, targets) = if service.phases == Phases::Prefill {
+                let fed = plan.feeds.iter().filter(|(from, _)| *from == index);
+                let handoff = Handoff {
+                    place: index + 1,
+                    first_token: pool.engine.first_token,
+                    sends: pool.engine.kv_transfer,
+                };
+                let targets = fed.flat_map(|(_, to)| lanes_of[*to].iter().copied());
+                (After::Handoff(handoff), targets.collect())
             } else {
-                After::Decode
+                (After::Decode, Vec::new())
             };
-            after.extend((0..pool.replicas.len()).map(|_| then.clone()));
-            service_of.extend((0..pool.replicas.len()).map(|_| index));
+            after.extend((0..pool.replicas.len()).map(|_| then));
+            lanes_at.push(targets);
             if service.phases != Phases::Decode {
-                entries.extend(lanes_of[index].iter().copied());
+                lanes_at[0].extend(lanes_of[index].iter().copied());
             }
         }
-        if entries.is_empty() {
+        if lanes_at[0].is_empty() {
             return Err(SimError::NoEntry);
         }
+        let mut first_lane = Vec::with_capacity(replicas.len());
+        let mut lanes = 0;
+        for replica in &replicas {
+            first_lane.push(lanes);
+            lanes += replica.lanes.len();
+        }
+        let mut spots = vec![Vec::new(); lanes];
+        for (place, own) in (0_u32..).zip(&lanes_at) {
+            for (index, (replica, lane)) in (0_u32..).zip(own) {
+                spots[first_lane[*replica as usize] + *lane as usize].push((place, index));
+            }
+        }
+        let routing = &plan.routing;
+        let rules = std::iter::once(routing.entry).chain(std::iter::repeat(routing.handover));
+        let places = rules
+            .zip(lanes_at)
+            .zip(0..)
+            .map(|((rule, lanes), place)| Place::new(rule, routing, lanes, seed, place))
+            .collect();
         let pricers = (0..plan.pools.len())
             .map(|pool| {
                 plan.services.iter().any(|s| s.pool == pool).then(|| {
@@ -367,22 +367,14 @@ impl<'a> Engine<'a> {
             replicas,
             after,
             pricers,
-            entries: Rc::new(entries),
-            entry: Chooser::new(plan.routing.entry, seed, 0),
-            handover: (1..=plan.services.len() as u64)
-                .map(|service| Chooser::new(plan.routing.handover, seed, service))
-                .collect(),
-            service_of,
-            network: Network::new(transfer_rates(&plan.topology, &transfer)),
-            transfer_latency: transfer.latency,
-            router: Router::new(&plan.topology),
-            shapes: BTreeMap::new(),
+            places,
+            first_lane,
+            spots,
+            wires: Wires::new(plan, &transfer),
             pending: None,
             rounds: Rounds::default(),
             text: Vec::new(),
             ended: Ended::default(),
-            flows_ended: Vec::new(),
-            transfers: Vec::new(),
             events: 0,
             work: Work::default(),
             tokens_asked: 0,
@@ -453,17 +445,14 @@ impl<'a> Engine<'a> {
                 Event::Turn { slot } => self.send_turn(ReqId(slot)),
                 Event::StepEnd { replica, cohort } => self.step_end(replica, cohort as usize),
                 Event::StageFree { replica } => self.launch(replica),
-                Event::FlowEnd { generation } => {
-                    if generation == self.network.generation {
-                        self.flows_end();
-                    }
-                }
+                Event::FlowEnd => self.flows_end(),
                 Event::Queued { slot } => self.queued(ReqId(slot)),
                 Event::Told => {
                     self.send_next();
                 }
                 Event::Loaded { slot } => self.loaded(ReqId(slot)),
                 Event::Landed { slot } => self.landed(ReqId(slot)),
+                Event::Sends { slot } => self.sends(ReqId(slot)),
             }
         }
         Ok(())

@@ -74,6 +74,8 @@ pub(super) struct Lane {
     cohorts: Vec<Cohort>,
     /// Requests routed here and not gone.
     pub(super) outstanding: u32,
+    /// Prompt tokens of them.
+    pub(super) outstanding_tokens: u64,
     pub(super) preemptions: u64,
     /// Counts admissions, for who came last.
     admissions: u64,
@@ -120,6 +122,7 @@ impl Lane {
             waiting: Waiting::new(settings.scheduling.order),
             arriving: VecDeque::new(),
             outstanding: 0,
+            outstanding_tokens: 0,
             preemptions: 0,
             admissions: 0,
             visible: Nanos::MAX,

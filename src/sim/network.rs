@@ -1,14 +1,25 @@
 //! Flows on the drawn links, sharing them max–min fair.
 //!
 //! A flow is one KV transfer over all its rank-to-rank paths at once: at rate `r` it loads channel
-//! `c` with `r · w_c`. Rates are found by progressive filling: all flows grow together until a
-//! channel is full, its flows are fixed, the rest grow on (Bertsekas and Gallager, *Data Networks*,
-//! §6.5.2). They change only when a flow starts or ends.
+//! `c` with `r · w_c`. Max–min fair is where every flow has a *bottleneck*: a channel that is full
+//! and on which no flow is faster (Bertsekas and Gallager, *Data Networks*, §6.5.2). Rates change only
+//! when a flow starts or ends, and then only of those who feel it: [`fair`] finds them, so that a
+//! transfer costs what it disturbs and not what is under way. The result is exact at any size; nothing
+//! is aggregated.
+
+mod fair;
+#[cfg(test)]
+mod tests;
 
 use super::queue::Nanos;
 use super::request::ReqId;
 use crate::cluster::ChannelId;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::rc::Rc;
+
+/// No channel.
+const NO_CHANNEL: u32 = u32::MAX;
 
 /// A flow under way.
 struct Flow {
@@ -16,26 +27,64 @@ struct Flow {
     /// Channels as indices into the network's own list, with shares.
     uses: Rc<Vec<(u32, f64)>>,
     total: f64,
+    /// Bytes left at `since`, and bytes per second from then on.
     remaining: f64,
     rate: f64,
+    since: Nanos,
+    /// The full channel on which no flow is faster; none: nothing limits it.
+    bottleneck: u32,
+    /// How many had started before it.
+    order: u64,
+    /// Counts its rates, so that an end computed from an earlier one is known to be stale.
+    stamp: u32,
+    /// Being given a new rate.
+    free: bool,
+}
+
+/// A channel of the topology.
+#[derive(Default)]
+struct Link {
+    /// Bytes per second it can carry, and carries.
+    rate: f64,
+    used: f64,
+    /// Its flows, with shares.
+    flows: Vec<(u32, f64)>,
+    /// Since when it is full.
+    full_since: Option<Nanos>,
+    /// What it has done so far.
+    done: Carried,
+    /// While rates are found: what is left of it, and the shares of those that still grow.
+    room: f64,
+    load: f64,
+    touched: bool,
+}
+
+/// What a channel has done.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Carried {
+    /// Bytes it has carried.
+    pub(super) bytes: f64,
+    /// Nanoseconds it was full.
+    pub(super) full: Nanos,
 }
 
 /// All flows.
 pub(super) struct Network {
-    /// Rate of each channel, bytes/s.
-    rates: Vec<f64>,
-    /// Bytes each channel has carried.
-    pub(super) carried: Vec<f64>,
+    links: Vec<Link>,
     flows: Vec<Flow>,
-    updated: Nanos,
-    pub(super) generation: u64,
+    vacant: Vec<u32>,
+    under_way: usize,
+    started: u64,
+    /// Ends at present rates, earliest first, of equal ones first started: time, order, slot, stamp.
+    ends: BinaryHeap<Reverse<(Nanos, u64, u32, u32)>>,
     /// Bytes of flows started, and of flows ended.
     pub(super) sent: f64,
     pub(super) received: f64,
-    /// Scratch for filling.
-    load: Vec<f64>,
-    room: Vec<f64>,
+    /// Channels whose flows changed last.
     touched: Vec<u32>,
+    /// Flows being given new rates.
+    free: Vec<u32>,
+    growing: Vec<u32>,
 }
 
 /// A flow's channels in the form the network takes.
@@ -43,6 +92,7 @@ pub(super) fn uses(channels: &[(ChannelId, f64)]) -> Rc<Vec<(u32, f64)>> {
     Rc::new(
         channels
             .iter()
+            .filter(|(_, share)| *share > 0.0)
             .map(|(channel, share)| (channel.0, *share))
             .collect(),
     )
@@ -57,32 +107,52 @@ fn seconds(ns: Nanos) -> f64 {
 }
 
 impl Network {
+    /// Idle, over channels of these rates, bytes/s.
     pub(super) fn new(rates: Vec<f64>) -> Self {
-        let channels = rates.len();
+        let link = |rate| Link {
+            rate,
+            ..Link::default()
+        };
         Self {
-            rates,
-            carried: vec![0.0; channels],
+            links: rates.into_iter().map(link).collect(),
             flows: Vec::new(),
-            updated: 0,
-            generation: 0,
+            vacant: Vec::new(),
+            under_way: 0,
+            started: 0,
+            ends: BinaryHeap::new(),
             sent: 0.0,
             received: 0.0,
-            load: vec![0.0; channels],
-            room: vec![0.0; channels],
             touched: Vec::new(),
+            free: Vec::new(),
+            growing: Vec::new(),
         }
     }
 
-    /// Channels with flows, and what each carries at the present rates, bytes/s.
-    pub(super) fn throughput(&self) -> impl Iterator<Item = (u32, f64)> {
-        self.touched.iter().map(|channel| {
-            let c = *channel as usize;
-            (*channel, self.rates[c] - self.room[c])
+    /// Channels whose load changed when a flow last started or ended, and what each carries now,
+    /// bytes/s.
+    pub(super) fn changed(&self) -> impl Iterator<Item = (u32, f64)> {
+        let used = |channel: &u32| (*channel, self.links[*channel as usize].used);
+        self.touched.iter().map(used)
+    }
+
+    /// What each channel has done by `now`.
+    pub(super) fn carried(&self, now: Nanos) -> impl Iterator<Item = Carried> {
+        self.links.iter().map(move |link| Carried {
+            full: link.done.full + link.full_since.map_or(0, |since| now - since),
+            ..link.done
         })
     }
 
-    pub(super) fn is_idle(&self) -> bool {
-        self.flows.is_empty()
+    /// Seconds a byte of a flow takes that is alone; 0: nothing limits it.
+    pub(super) fn pace(&self, uses: &[(u32, f64)]) -> f64 {
+        let each = uses.iter();
+        each.map(|(channel, share)| share / self.links[*channel as usize].rate)
+            .fold(0.0, f64::max)
+    }
+
+    /// No flow is under way.
+    pub(super) const fn is_idle(&self) -> bool {
+        self.under_way == 0
     }
 
     /// Starts a flow.
@@ -93,185 +163,91 @@ impl Network {
         uses: Rc<Vec<(u32, f64)>>,
         bytes: f64,
     ) {
-        self.advance(now);
         self.sent += bytes;
-        self.flows.push(Flow {
+        let flow = Flow {
             request,
-            uses,
+            uses: Rc::clone(&uses),
             total: bytes,
             remaining: bytes,
             rate: 0.0,
-        });
-        self.fill();
+            since: now,
+            bottleneck: NO_CHANNEL,
+            order: self.started,
+            stamp: 0,
+            free: false,
+        };
+        self.started += 1;
+        self.under_way += 1;
+        let slot = if let Some(slot) = self.vacant.pop() {
+            // Stamps go on counting, so that ends of the slot's earlier tenant stay stale.
+            let stamp = self.flows[slot as usize].stamp + 1;
+            self.flows[slot as usize] = Flow { stamp, ..flow };
+            slot
+        } else {
+            self.flows.push(flow);
+            u32::try_from(self.flows.len() - 1).unwrap_or(u32::MAX)
+        };
+        self.touched.clear();
+        for (channel, share) in uses.iter() {
+            self.links[*channel as usize].flows.push((slot, *share));
+        }
+        self.set_free(slot, now);
+        self.refill(now);
     }
 
-    /// Takes out the flows that have ended by now.
+    /// Takes out the flows that have ended by now, in the order of their ends.
     pub(super) fn finish(&mut self, now: Nanos, ended: &mut Vec<ReqId>) {
-        self.advance(now);
-        // Ends are rounded up to whole nanoseconds, so what is left is rounding.
-        let mut index = 0;
-        while index < self.flows.len() {
-            let flow = &self.flows[index];
-            if flow.remaining <= flow.rate * 1e-9 + 1e-6 {
-                self.received += flow.total;
-                for (channel, share) in flow.uses.iter() {
-                    self.carried[*channel as usize] += share * flow.total;
-                }
-                ended.push(flow.request);
-                // Order of starts is kept: flows that end together end first in, first out.
-                self.flows.remove(index);
-            } else {
-                index += 1;
+        self.touched.clear();
+        while let Some(Reverse((at, _, slot, stamp))) = self.ends.peek().copied() {
+            let is_stale = self.flows[slot as usize].stamp != stamp;
+            if at > now && !is_stale {
+                break;
+            }
+            self.ends.pop();
+            if !is_stale {
+                ended.push(self.take_out(slot, now));
             }
         }
-        self.fill();
+        self.refill(now);
     }
 
     /// When the next flow ends at the present rates.
-    pub(super) fn next_end(&self) -> Option<Nanos> {
-        self.flows
-            .iter()
-            .map(|flow| flow.remaining / flow.rate)
-            .min_by(f64::total_cmp)
-            .map(|left| {
-                #[expect(
-                    clippy::cast_possible_truncation,
-                    clippy::cast_sign_loss,
-                    reason = "float casts saturate"
-                )]
-                let ns = (left * 1e9).ceil() as u64;
-                self.updated.saturating_add(ns.max(1))
-            })
+    pub(super) fn next_end(&mut self) -> Option<Nanos> {
+        while let Some(Reverse((at, _, slot, stamp))) = self.ends.peek() {
+            if self.flows[*slot as usize].stamp == *stamp {
+                return Some(*at);
+            }
+            self.ends.pop();
+        }
+        None
     }
 
-    fn advance(&mut self, now: Nanos) {
-        let span = seconds(now - self.updated);
-        self.updated = now;
-        if span > 0.0 {
-            for flow in &mut self.flows {
-                flow.remaining = (flow.remaining - flow.rate * span).max(0.0);
-            }
+    fn take_out(&mut self, slot: u32, now: Nanos) -> ReqId {
+        let flow = &mut self.flows[slot as usize];
+        flow.stamp += 1;
+        let (request, total, uses) = (flow.request, flow.total, std::mem::take(&mut flow.uses));
+        self.vacant.push(slot);
+        self.under_way -= 1;
+        self.received += total;
+        if self.flows[slot as usize].free {
+            self.flows[slot as usize].free = false;
+            self.free.retain(|other| *other != slot);
         }
-    }
-
-    /// Max–min fair rates of all flows.
-    fn fill(&mut self) {
-        self.generation += 1;
-        for channel in self.touched.drain(..) {
-            self.load[channel as usize] = 0.0;
-        }
-        for flow in &mut self.flows {
-            flow.rate = 0.0;
-            for (channel, share) in flow.uses.iter() {
-                let c = *channel as usize;
-                if self.load[c] == 0.0 {
-                    self.touched.push(*channel);
-                    self.room[c] = self.rates[c];
-                }
-                self.load[c] += share;
+        for (channel, share) in uses.iter() {
+            let link = &mut self.links[*channel as usize];
+            link.done.bytes += share * total;
+            if let Some(place) = link.flows.iter().position(|(other, _)| *other == slot) {
+                link.flows.swap_remove(place);
             }
-        }
-        let mut growing: Vec<usize> = (0..self.flows.len()).collect();
-        let mut level = 0.0;
-        while !growing.is_empty() {
-            // How far all can grow until the first channel is full.
-            let mut step = f64::INFINITY;
-            for channel in &self.touched {
-                let c = *channel as usize;
-                if self.load[c] > 1e-12 {
-                    step = step.min(self.room[c].max(0.0) / self.load[c]);
-                }
-            }
-            if !step.is_finite() {
-                // Nothing limits what is left (flows within one GPU): done at once.
-                for index in growing.drain(..) {
-                    self.flows[index].rate = f64::MAX;
-                }
-                break;
-            }
-            level += step;
-            for channel in &self.touched {
-                let c = *channel as usize;
-                self.room[c] -= step * self.load[c];
-            }
-            let full = |c: usize, room: &[f64], rates: &[f64]| room[c] <= rates[c] * 1e-9;
-            let before = growing.len();
-            let (room, rates) = (&self.room, &self.rates);
-            let mut fixed = Vec::new();
-            growing.retain(|index| {
-                let stops = self.flows[*index]
-                    .uses
-                    .iter()
-                    .any(|(channel, share)| *share > 0.0 && full(*channel as usize, room, rates));
-                if stops {
-                    fixed.push(*index);
-                }
-                !stops
-            });
-            for index in fixed {
-                self.flows[index].rate = level;
-                for (channel, share) in self.flows[index].uses.iter() {
-                    self.load[*channel as usize] -= share;
-                }
-            }
-            if growing.len() == before {
-                // Rounding kept every channel a hair from full: take the level reached.
-                for index in growing.drain(..) {
-                    self.flows[index].rate = level;
+            self.touch(*channel);
+            // Whom this channel limited may grow.
+            for index in 0..self.links[*channel as usize].flows.len() {
+                let (other, _) = self.links[*channel as usize].flows[index];
+                if self.flows[other as usize].bottleneck == *channel {
+                    self.set_free(other, now);
                 }
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn shares(list: &[(u32, f64)]) -> Rc<Vec<(u32, f64)>> {
-        Rc::new(list.to_vec())
-    }
-
-    #[test]
-    fn one_flow_takes_its_slowest_channel() {
-        let mut network = Network::new(vec![50e9, 100e9]);
-        network.start(0, ReqId(0), shares(&[(0, 1.0), (1, 1.0)]), 2_684_354_560.0);
-        // Llama-70B's KV of 8,192 tokens over one 400G NIC (cases.md T48).
-        assert_eq!(network.next_end(), Some(53_687_092));
-    }
-
-    #[test]
-    fn two_flows_share_and_the_rest_speeds_up() {
-        let mut network = Network::new(vec![50e9]);
-        network.start(0, ReqId(0), shares(&[(0, 1.0)]), 2_684_354_560.0);
-        network.start(0, ReqId(1), shares(&[(0, 1.0)]), 2_684_354_560.0);
-        let end = network.next_end().unwrap();
-        assert!((end as f64 * 1e-6 - 107.4).abs() < 0.05, "{end}");
-        let mut ended = Vec::new();
-        network.finish(end, &mut ended);
-        assert_eq!(ended, vec![ReqId(0), ReqId(1)]);
-        assert!(network.is_idle());
-        assert!((network.sent - network.received).abs() < 1.0);
-    }
-
-    #[test]
-    fn max_min_gives_the_rest_to_who_can_use_it() {
-        // Flow 0 on channels 0 and 1, flow 1 on 0, flow 2 on 1: channel 0 carries 1, channel 1 3.
-        let mut network = Network::new(vec![1e9, 3e9]);
-        network.start(0, ReqId(0), shares(&[(0, 1.0), (1, 1.0)]), 1e9);
-        network.start(0, ReqId(1), shares(&[(0, 1.0)]), 1e9);
-        network.start(0, ReqId(2), shares(&[(1, 1.0)]), 1e9);
-        let rates: Vec<f64> = network.flows.iter().map(|flow| flow.rate).collect();
-        for (rate, fair) in rates.iter().zip([0.5e9, 0.5e9, 2.5e9]) {
-            assert!((rate - fair).abs() < 1.0, "{rates:?}");
-        }
-    }
-
-    #[test]
-    fn four_nics_are_four_times_as_fast() {
-        let mut network = Network::new(vec![50e9; 4]);
-        let quarter = [(0, 0.25), (1, 0.25), (2, 0.25), (3, 0.25)];
-        network.start(0, ReqId(0), shares(&quarter), 2_684_354_560.0);
-        assert!((network.next_end().unwrap() as f64 * 1e-6 - 13.42).abs() < 0.01);
+        request
     }
 }

@@ -1,8 +1,8 @@
 //! The event queue: a binary heap on (time, turn, sequence number). At equal times the ends of steps
 //! come first, by replica, then all else first in, first out: so the order does not depend on whether a
 //! step's end was put in when the step began or is the end of a run ([`steady`](super::steady)). Events
-//! carry ids, never references. Nothing is cancelled by removal: an event that came to nothing carries
-//! a generation, or a step's end another time than its replica, and is dropped when it is popped.
+//! carry ids, never references. Nothing is cancelled by removal: an event that came to nothing has
+//! another time than what it is of (a replica's step, the network's next flow) and is dropped when it is popped.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -33,10 +33,7 @@ pub(super) enum Event {
         replica: u32,
     },
     /// The network's next flow ends, if nothing has changed since.
-    FlowEnd {
-        /// Generation of the rates it was computed from.
-        generation: u64,
-    },
+    FlowEnd,
     /// A request has passed its server's front end: it comes to its scheduler's queue.
     Queued {
         /// Its slot in the arena.
@@ -46,6 +43,11 @@ pub(super) enum Event {
     Told,
     /// What is cached of a request's prompt below HBM has been read.
     Loaded {
+        /// Its slot in the arena.
+        slot: u32,
+    },
+    /// The first layer of a chunk has been computed: its KV may be sent.
+    Sends {
         /// Its slot in the arena.
         slot: u32,
     },

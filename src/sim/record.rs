@@ -46,8 +46,6 @@ pub(super) struct Recorder<'r> {
     timelines: Option<Timelines>,
     trace: Option<&'r mut Trace>,
     progress: Option<&'r Progress>,
-    /// Links that were at work when last looked at.
-    links: Vec<u32>,
 }
 
 impl<'r> Recorder<'r> {
@@ -60,7 +58,6 @@ impl<'r> Recorder<'r> {
             timelines: recording.timeline.then(|| Timelines::new(replicas.len())),
             trace,
             progress: recording.progress,
-            links: Vec::new(),
         }
     }
 
@@ -154,12 +151,8 @@ impl<'r> Recorder<'r> {
         let Some(timelines) = &mut self.timelines else {
             return;
         };
-        for channel in self.links.drain(..) {
-            timelines.link(now, channel, 0.0);
-        }
-        for (channel, rate) in network.throughput() {
+        for (channel, rate) in network.changed() {
             timelines.link(now, channel, rate);
-            self.links.push(channel);
         }
     }
 

@@ -140,6 +140,8 @@ pub struct Work {
     pub preemptions: u64,
     /// KV transfers.
     pub transfers: u64,
+    /// Prompts prefilled where they decode, although there is a prefill pool.
+    pub local_prefills: u64,
 }
 
 /// Rounds nobody reads the answers of. Their tokens count in the throughput and their gaps in the

@@ -7,7 +7,7 @@
 use super::overheads;
 use super::{
     Caching, Draft, Engine, EngineKind, ExpertExchange, FirstToken, GraphMode, Graphs, Host,
-    Kernels, Scheduler, Scheduling,
+    Kernels, KvTransfer, Scheduler, Scheduling,
 };
 use crate::catalog::Gpu;
 use crate::plan::pool::Layout;
@@ -278,6 +278,7 @@ impl Engine {
             stage_layers: Vec::new(),
             host_step_time: Seconds::ZERO,
             first_token: FirstToken::DecodeAdmission,
+            kv_transfer: KvTransfer::Pull,
             scheduling: Scheduling::default(),
             host: Host::default(),
             graphs: Graphs::default(),
@@ -322,6 +323,7 @@ impl Engine {
             max_num_seqs: chunk.clamp(1, SGLANG_REQUESTS),
             block_size: 1,
             gpu_memory_utilization: fraction.clamp(0.1, 1.0),
+            kv_transfer: KvTransfer::PushChunks,
             ..Self::vllm(true)
         }
     }

@@ -7,6 +7,7 @@
 mod capture;
 mod defaults;
 mod exchange;
+mod handover;
 mod kernels;
 mod overheads;
 mod runtime;
@@ -18,6 +19,7 @@ pub use words::{Part, Setting};
 
 pub use capture::{Captured, Padded};
 pub use exchange::{Carrier, ExpertExchange, Joined, low_latency_tokens};
+pub use handover::KvTransfer;
 pub use kernels::{AttentionBackend, Kernels, MoeBackend};
 pub use overheads::Overheads;
 pub use runtime::{
@@ -115,6 +117,9 @@ pub struct Engine {
     pub host_step_time: Seconds,
     /// See [`FirstToken`].
     pub first_token: FirstToken,
+    /// How a prompt's KV gets from prefill to decode: of the prefill side.
+    #[serde(default)]
+    pub kv_transfer: KvTransfer,
     /// How batches are formed.
     #[serde(default)]
     pub scheduling: Scheduling,

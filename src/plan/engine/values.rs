@@ -2,8 +2,8 @@
 //! an engine's defaults.
 
 use super::{
-    AttentionBackend, Draft, Engine, EngineKind, ExpertExchange, FirstToken, GraphMode, MoeBackend,
-    QueueOrder, Scheduler, Setting, Speculation, Tier, TierKind,
+    AttentionBackend, Draft, Engine, EngineKind, ExpertExchange, FirstToken, GraphMode, KvTransfer,
+    MoeBackend, QueueOrder, Scheduler, Setting, Speculation, Tier, TierKind,
 };
 use crate::catalog::ModelId;
 use crate::units::Seconds;
@@ -84,6 +84,7 @@ impl Engine {
             Setting::StageLayers if self.stage_layers.is_empty() => EVEN.to_owned(),
             Setting::StageLayers => list_text(&self.stage_layers),
             Setting::FirstToken => first_token(self.first_token).to_owned(),
+            Setting::KvTransfer => self.kv_transfer.name().to_owned(),
             Setting::ExpertExchange => self.expert_exchange.name(self.kind).to_owned(),
             Setting::Scheduler => own.scheduler.name().to_owned(),
             Setting::Order => own.order.name().to_owned(),
@@ -187,6 +188,9 @@ impl Engine {
             Setting::FirstToken => {
                 let all = [FirstToken::DecodeAdmission, FirstToken::PrefillEnd];
                 self.first_token = one_of(text, &all, |own| first_token(*own))?;
+            }
+            Setting::KvTransfer => {
+                self.kv_transfer = one_of(text, &KvTransfer::ALL, |own| own.name())?;
             }
             Setting::ExpertExchange => self.expert_exchange = exchange(text, self.kind)?,
             Setting::Scheduler => {

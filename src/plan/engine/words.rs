@@ -66,6 +66,8 @@ pub enum Setting {
     StageLayers,
     /// When a disaggregated first token reaches the client.
     FirstToken,
+    /// How KV gets from prefill to decode.
+    KvTransfer,
     /// How tokens reach their experts' ranks.
     ExpertExchange,
     /// The loop that forms batches.
@@ -160,7 +162,7 @@ const fn word(setting: Setting, part: Part, names: [&'static str; 3], help: &'st
 /// `capacity_scheduler_policy` to `scheduler_config`; its choice of an exchange is an environment
 /// variable (`TRTLLM_FORCE_ALLTOALL_METHOD` before 1.2).
 #[rustfmt::skip]
-const WORDS: [Word; 41] = [
+const WORDS: [Word; 42] = [
     word(Setting::TokenBudget, Part::Engine,
         ["max_num_batched_tokens", "chunked_prefill_size", "max_num_tokens"],
         "Token budget of a step"),
@@ -185,6 +187,9 @@ const WORDS: [Word; 41] = [
     word(Setting::FirstToken, Part::Engine,
         ["first token", "first token", "first token"],
         "When a disaggregated request's first token reaches the client"),
+    word(Setting::KvTransfer, Part::Engine,
+        ["KV transfer", "KV transfer", "KV transfer"],
+        "How a prompt's KV gets from this prefill pool to decode: decode allocates after prefill and pulls (NIXL, TensorRT-LLM), or allocates first and prefill pushes, at its end, by chunk (SGLang) or by layer"),
     word(Setting::ExpertExchange, Part::Engine,
         ["all2all_backend", "moe_a2a_backend", "TRTLLM_FORCE_COMM_METHOD"],
         "How tokens reach the ranks that hold their experts, and results come back, where lanes (DP) share experts; SGLang's deepep is with deepep_mode auto, or with the mode after it"),

@@ -14,6 +14,7 @@
 //!   trace is read, conversations, hidden rounds, priorities.
 //! - Version 4 adds: which kernels run, how tokens reach their experts, a request's time outside the
 //!   server, prompts that wait for more of them, layers by pipeline stage, graphs without padding.
+//! - Version 5 adds: who takes a request (routing), how KV gets from prefill to decode.
 //!
 //! Only leaves with a text form that never changes (quantities,
 //! ids, ranges of GPUs) are shared.

@@ -35,6 +35,23 @@ frozen_struct!(#[derive(PartialEq)] Routing as plan::Routing {
     entry: Rule,
     #[serde(default = "lacking")]
     handover: Rule,
+    #[serde(default = "lacking", skip_serializing_if = "is_lacking")]
+    prefix: PrefixGuard,
+    #[serde(default = "lacking", skip_serializing_if = "is_lacking")]
+    local: LocalPrefill,
+});
+
+frozen_struct!(#[derive(PartialEq)] PrefixGuard as plan::PrefixGuard {
+    #[serde(deserialize_with = "bounds::up_to::<_, 1>")]
+    cache_threshold: f64,
+    balance_abs_threshold: u32,
+    #[serde(deserialize_with = "bounds::finite")]
+    balance_rel_threshold: f64,
+});
+
+frozen_struct!(#[derive(PartialEq)] LocalPrefill as plan::LocalPrefill {
+    max_local_prefill_length: u32,
+    max_prefill_queue_size: u32,
 });
 
 frozen_enum!(#[derive(PartialEq)] Rule as plan::Rule {
@@ -42,6 +59,10 @@ frozen_enum!(#[derive(PartialEq)] Rule as plan::Rule {
     RoundRobin,
     Random,
     PowerOfTwo,
+    LeastTokens,
+    LeastKv,
+    Sticky,
+    PrefixAware,
 });
 
 frozen_enum!(ModelRef as plan::ModelRef {
@@ -91,6 +112,13 @@ frozen_enum!(FirstToken as plan::FirstToken {
     DecodeAdmission,
 });
 
+frozen_enum!(#[derive(PartialEq)] KvTransfer as plan::KvTransfer {
+    Pull,
+    Push,
+    PushChunks,
+    PushLayers,
+});
+
 frozen_struct!(Engine as plan::Engine {
     kind: EngineKind,
     #[serde(deserialize_with = "bounds::text::<_, MAX_NAME>")]
@@ -107,6 +135,8 @@ frozen_struct!(Engine as plan::Engine {
     stage_layers: Vec<u32>,
     host_step_time: Seconds,
     first_token: FirstToken,
+    #[serde(default = "lacking", skip_serializing_if = "is_lacking")]
+    kv_transfer: KvTransfer,
     #[serde(default = "lacking", skip_serializing_if = "is_lacking")]
     scheduling: Scheduling,
     #[serde(default = "lacking", skip_serializing_if = "is_lacking")]

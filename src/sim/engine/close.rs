@@ -43,11 +43,11 @@ impl Engine<'_> {
                 }
             }
         }
-        let difference = (self.network.sent - self.network.received).abs();
-        if !self.network.is_idle() || difference > self.network.sent * 1e-9 + 1.0 {
+        let difference = (self.wires.network.sent - self.wires.network.received).abs();
+        if !self.wires.network.is_idle() || difference > self.wires.network.sent * 1e-9 + 1.0 {
             return broken(format!(
                 "{} bytes sent, {} received",
-                self.network.sent, self.network.received
+                self.wires.network.sent, self.wires.network.received
             ));
         }
         Ok(())
@@ -120,13 +120,13 @@ impl Engine<'_> {
             .collect();
         let seconds = self.now as f64 * 1e-9;
         let busiest_link = self
+            .wires
             .network
-            .carried
-            .iter()
+            .carried(self.now)
             .zip(plan.topology.channels())
             .enumerate()
-            .filter(|(_, (bytes, _))| **bytes > 0.0)
-            .map(|(index, (bytes, channel))| (index, bytes / (channel.rate.get() * seconds)))
+            .filter(|(_, (done, _))| done.bytes > 0.0)
+            .map(|(index, (done, channel))| (index, done.bytes / (channel.rate.get() * seconds)))
             .max_by(|a, b| a.1.total_cmp(&b.1))
             .map(|(index, share)| {
                 let id = ChannelId(u32::try_from(index).unwrap_or(0));

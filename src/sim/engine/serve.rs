@@ -1,19 +1,11 @@
 //! What each event does: requests arrive, steps start and end, KV moves.
 
-use super::{After, Engine, Route, Transfer};
-use crate::cost::kv_transfer;
-use crate::plan::FirstToken;
-use crate::sim::lane::Ended;
-use crate::sim::network::uses;
+use super::choose::Asking;
+use super::{After, Engine};
+use crate::plan::{FirstToken, KvTransfer};
+use crate::sim::lane::{Ended, Lane};
 use crate::sim::queue::{Event, Nanos};
-use crate::sim::replica::ReplicaState;
 use crate::sim::request::ReqId;
-use std::rc::Rc;
-
-/// Requests a lane has.
-fn outstanding(replicas: &[ReplicaState], (replica, lane): (u32, u32)) -> u32 {
-    replicas[replica as usize].lanes[lane as usize].outstanding
-}
 
 impl Engine<'_> {
     /// Brings a replica that is in a run of unchanged steps to this moment: it is about to change, or to
@@ -79,29 +71,46 @@ impl Engine<'_> {
             }
             self.metrics.sent(self.now, begins);
         }
-        let entries = Rc::clone(&self.entries);
-        let replicas = &self.replicas;
-        let chosen = self.entry.choose(
-            entries.len(),
-            |_| true,
-            |index| outstanding(replicas, entries[index]),
-        );
-        let (chosen, (replica, lane)) = match chosen {
-            Some(index) => (index, entries[index]),
-            // There is always an entry, see `NoEntry`.
-            None => return false,
-        };
         let request = self.requests[id];
         let tokens = u64::from(request.input) + u64::from(request.output);
-        let home = &mut self.replicas[replica as usize].lanes[lane as usize];
-        if request.input == 0 || request.output == 0 || !home.can_hold(tokens) {
+        let session = request.turn.map(|turn| turn.session);
+        if let (true, Some(session)) = (begins, session) {
+            for place in &mut self.places {
+                place.forget(session);
+            }
+        }
+        // There is always an entry, see `NoEntry`.
+        let Some(mut home) = self.choose(0, id, |_| true) else {
+            return false;
+        };
+        let mut after = self.after[home.0 as usize];
+        if let After::Handoff(handoff) = after
+            && self.is_local(id, home)
+            && let Some(lane) = self.choose(handoff.place, id, |lane| lane.can_hold(tokens))
+        {
+            self.work.local_prefills += 1;
+            (home, after) = (lane, After::Decode);
+        }
+        let (replica, lane) = home;
+        let own = &self.replicas[replica as usize].lanes[lane as usize];
+        if request.input == 0 || request.output == 0 || !own.can_hold(tokens) {
             self.lose(id, false);
             return false;
         }
-        self.entry.took(chosen);
+        if let After::Handoff(handoff) = after
+            && handoff.sends.allocates_first()
+            && request.output > 1
+        {
+            // The router chooses both at once.
+            let Some(to) = self.choose(handoff.place, id, |lane| lane.can_hold(tokens)) else {
+                self.lose(id, false);
+                return false;
+            };
+            self.reserve(id, home, to, handoff);
+        }
         self.tokens_asked += u64::from(request.output);
-        home.outstanding += 1;
-        self.requests[id].home = (replica, lane);
+        self.count(home, id, true);
+        self.requests[id].home = home;
         self.recorder.arrived(self.now, id, &self.requests[id]);
         let state = &mut self.replicas[replica as usize];
         let at = state.front.pass(self.now, 1).saturating_add(state.network);
@@ -113,8 +122,12 @@ impl Engine<'_> {
         true
     }
 
-    /// A request comes to its scheduler's queue.
+    /// A request comes to its scheduler's queue, or first to that of a decode lane that is to allocate
+    /// before it is prefilled.
     pub(super) fn queued(&mut self, id: ReqId) {
+        if self.awaits_allocation(id) {
+            return;
+        }
         let (replica, lane) = self.requests[id].home;
         self.settle(replica);
         let home = &mut self.replicas[replica as usize].lanes[lane as usize];
@@ -138,6 +151,11 @@ impl Engine<'_> {
             }
         }
         if let Some(launched) = launched {
+            if let After::Handoff(handoff) = self.after[replica as usize]
+                && handoff.sends == KvTransfer::PushLayers
+            {
+                self.expect_layers(replica, launched.cohort as usize, launched.end);
+            }
             self.queue.push(
                 launched.end,
                 Event::StepEnd {
@@ -162,7 +180,7 @@ impl Engine<'_> {
     pub(super) fn step_end(&mut self, replica: u32, cohort: usize) {
         self.settle(replica);
         let mut ended = std::mem::take(&mut self.ended);
-        let after = self.after[replica as usize].clone();
+        let after = self.after[replica as usize];
         let keeps = matches!(after, After::Decode);
         let lanes = self.replicas[replica as usize].lanes.len();
         for lane in 0..lanes {
@@ -185,11 +203,16 @@ impl Engine<'_> {
             self.deliver(&ended);
             self.recorder.produced(self.now, replica, &ended);
             let place = (replica, u32::try_from(lane).unwrap_or(0));
+            if let After::Handoff(handoff) = after
+                && handoff.sends == KvTransfer::PushChunks
+            {
+                self.send_chunks(place, cohort);
+            }
             for id in &ended.finished {
                 self.complete(*id, place);
             }
             for id in &ended.prefilled {
-                self.prefilled(*id, place, &after);
+                self.prefilled(*id, place, after);
             }
         }
         self.ended = ended;
@@ -215,7 +238,7 @@ impl Engine<'_> {
     }
 
     /// A prompt has been computed and has yielded a token.
-    fn prefilled(&mut self, id: ReqId, place: (u32, u32), after: &After) {
+    fn prefilled(&mut self, id: ReqId, place: (u32, u32), after: After) {
         let (now, told) = (self.now, self.told);
         let request = &mut self.requests[id];
         let done = request.produced == request.output;
@@ -229,30 +252,24 @@ impl Engine<'_> {
             }
             return;
         }
-        let handoff = match after {
-            After::Handoff(targets, first_token) if !done => {
-                Some((Rc::clone(targets), *first_token))
+        match after {
+            After::Handoff(handoff) if !done => {
+                if handoff.first_token == FirstToken::PrefillEnd {
+                    self.first_token(id);
+                }
+                self.hand_off(id, place, handoff);
             }
-            After::Handoff(..) | After::Decode => None,
-        };
-        match handoff {
-            None => {
+            After::Handoff(_) | After::Decode => {
                 self.first_token(id);
                 self.recorder.decodes(now, id);
                 if done {
                     self.complete(id, place);
                 }
             }
-            Some((targets, first_token)) => {
-                if first_token == FirstToken::PrefillEnd {
-                    self.first_token(id);
-                }
-                self.hand_off(id, place, &targets, first_token);
-            }
         }
     }
 
-    fn first_token(&mut self, id: ReqId) {
+    pub(super) fn first_token(&mut self, id: ReqId) {
         let hidden = self.is_hidden(id);
         let request = &mut self.requests[id];
         request.first_token = Some(self.told);
@@ -261,184 +278,47 @@ impl Engine<'_> {
         self.recorder.first_token(self.now, id);
     }
 
-    fn complete(&mut self, id: ReqId, (replica, lane): (u32, u32)) {
-        self.replicas[replica as usize].lanes[lane as usize].outstanding -= 1;
+    fn complete(&mut self, id: ReqId, place: (u32, u32)) {
+        self.count(place, id, false);
         self.recorder.ended(self.now, id, true);
         self.answered(id);
     }
 
-    /// A prefilled request waits for a decode lane, chosen by the design's rule.
-    fn hand_off(
+    /// A request has come to a lane, or has left it.
+    pub(super) fn count(&mut self, (replica, lane): (u32, u32), id: ReqId, came: bool) {
+        let tokens = u64::from(self.requests[id].input);
+        let own = &mut self.replicas[replica as usize].lanes[lane as usize];
+        if came {
+            own.outstanding += 1;
+            own.outstanding_tokens += tokens;
+        } else {
+            own.outstanding -= 1;
+            own.outstanding_tokens -= tokens;
+        }
+        let (requests, tokens) = (own.outstanding, own.outstanding_tokens);
+        for (place, index) in &self.spots[self.first_lane[replica as usize] + lane as usize] {
+            self.places[*place as usize].note(*index, requests, tokens);
+        }
+    }
+
+    /// The lane that takes a request at a place, by the design's rule; none: none of them fits.
+    pub(super) fn choose(
         &mut self,
+        place: usize,
         id: ReqId,
-        from: (u32, u32),
-        targets: &[(u32, u32)],
-        first_token: FirstToken,
-    ) {
-        let tokens = u64::from(self.requests[id].input) + u64::from(self.requests[id].output);
-        let replicas = &self.replicas;
-        let chooser = &mut self.handover[self.service_of[from.0 as usize]];
-        let chosen = chooser.choose(
-            targets.len(),
-            |index| {
-                let (replica, lane) = targets[index];
-                replicas[replica as usize].lanes[lane as usize].can_hold(tokens)
-            },
-            |index| outstanding(replicas, targets[index]),
-        );
-        if let Some(index) = chosen {
-            chooser.took(index);
-        }
-        let target = chosen.map(|index| targets[index]);
-        let slot = id.0 as usize;
-        if self.transfers.len() <= slot {
-            self.transfers.resize(slot + 1, None);
-        }
-        let (source, lane) = from;
-        let home = &mut self.replicas[source as usize].lanes[lane as usize];
-        home.outstanding -= 1;
-        let Some(target) = target else {
-            // No decode pool can ever hold it: it ends here, refused.
-            home.release(&mut self.requests, id);
-            self.tokens_asked -= u64::from(self.requests[id].output);
-            self.recorder.ended(self.now, id, false);
-            let delivered = self.requests[id].first_token.is_some();
-            self.tokens_asked += u64::from(delivered);
-            self.lose(id, delivered && !self.is_hidden(id));
-            if self.closed {
-                self.send_next();
-            }
-            return;
-        };
-        let stages = self.replicas[source as usize].spans.len();
-        self.recorder.handed_off(self.now, id, (source, stages));
-        self.transfers[slot] = Some(Transfer {
-            from,
-            first_token,
-            latency: 0,
-        });
-        self.requests[id].home = target;
-        self.settle(target.0);
-        let lane = &mut self.replicas[target.0 as usize].lanes[target.1 as usize];
-        lane.outstanding += 1;
-        lane.expect(id);
-        self.admit_arrivals(target.0);
-    }
-
-    /// Decode admits expected requests as blocks allow; their KV starts to flow.
-    fn admit_arrivals(&mut self, replica: u32) {
-        for lane in 0..self.replicas[replica as usize].lanes.len() {
-            while let Some(id) =
-                self.replicas[replica as usize].lanes[lane].admit_transfer(&self.requests)
-            {
-                self.start_transfer(id, (replica, u32::try_from(lane).unwrap_or(0)));
+        fits: impl Fn(&Lane) -> bool,
+    ) -> Option<(u32, u32)> {
+        if self.places[place].asks_kv() {
+            for index in 0..self.places[place].lanes.len() {
+                self.settle(self.places[place].lanes[index].0);
             }
         }
-        let state = &self.replicas[replica as usize];
-        self.recorder.scheduled(self.now, replica, state, None);
-    }
-
-    fn start_transfer(&mut self, id: ReqId, to: (u32, u32)) {
-        let slot = id.0 as usize;
-        let Some(transfer) = self.transfers[slot] else {
-            return;
+        let request = &self.requests[id];
+        let asking = Asking {
+            session: request.turn.map(|turn| turn.session),
+            text: self.requests.text(id),
+            prompt: request.input,
         };
-        self.work.transfers += 1;
-        let key = (transfer.from.0, transfer.from.1, to.0, to.1);
-        let route = match self.shapes.get(&key) {
-            Some(route) => route.clone(),
-            None => {
-                let route = self.find_route(transfer.from, to);
-                self.shapes.insert(key, route.clone());
-                route
-            }
-        };
-        // `plan` refuses feeds between pools that nothing joins.
-        let Some(route) = route else {
-            self.queue.push(self.now, Event::Landed { slot: id.0 });
-            return;
-        };
-        if let Some(transfer) = &mut self.transfers[slot] {
-            transfer.latency = route.latency;
-        }
-        let tokens = u64::from(self.requests[id].base);
-        let bytes = route.shape.bytes(tokens);
-        let uses = route
-            .uses
-            .unwrap_or_else(|| uses(&route.shape.channels(tokens)));
-        self.network.start(self.now, id, uses, bytes);
-        self.watch_network();
-    }
-
-    fn find_route(&mut self, from: (u32, u32), to: (u32, u32)) -> Option<Route> {
-        let plan = self.plan;
-        let (source, target) = (
-            &self.replicas[from.0 as usize],
-            &self.replicas[to.0 as usize],
-        );
-        let shape = kv_transfer(
-            &mut self.router,
-            &plan.model,
-            &|channel| plan.topology.channel(channel).rate.get(),
-            (&plan.pools[source.pool], source.index, from.1),
-            (&plan.pools[target.pool], target.index, to.1),
-        )?;
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "float casts saturate"
-        )]
-        let latency = ((shape.latency + self.transfer_latency) * 1e9).round() as Nanos;
-        Some(Route {
-            uses: shape.is_uniform().then(|| uses(&shape.channels(0))),
-            shape: Rc::new(shape),
-            latency,
-        })
-    }
-
-    fn watch_network(&mut self) {
-        self.recorder.flows(self.now, &self.network);
-        if let Some(at) = self.network.next_end() {
-            let generation = self.network.generation;
-            self.queue
-                .push(at.max(self.now), Event::FlowEnd { generation });
-        }
-    }
-
-    pub(super) fn flows_end(&mut self) {
-        let mut ended = std::mem::take(&mut self.flows_ended);
-        ended.clear();
-        self.network.finish(self.now, &mut ended);
-        for id in &ended {
-            let latency = self.transfers[id.0 as usize].map_or(0, |transfer| transfer.latency);
-            self.queue.push(
-                self.now.saturating_add(latency),
-                Event::Landed { slot: id.0 },
-            );
-        }
-        self.flows_ended = ended;
-        self.watch_network();
-    }
-
-    /// A request's KV is where it decodes: prefill lets go of its blocks.
-    pub(super) fn landed(&mut self, id: ReqId) {
-        let Some(transfer) = self.transfers[id.0 as usize].take() else {
-            return;
-        };
-        self.settle(transfer.from.0);
-        self.settle(self.requests[id].home.0);
-        if transfer.first_token == FirstToken::DecodeAdmission {
-            let (replica, _) = self.requests[id].home;
-            self.told = self.replicas[replica as usize].back.pass(self.now, 1);
-            self.first_token(id);
-        }
-        let (source, lane) = transfer.from;
-        self.replicas[source as usize].lanes[lane as usize].release(&mut self.requests, id);
-        let (replica, lane) = self.requests[id].home;
-        self.recorder.landed(self.now, id, replica);
-        self.replicas[replica as usize].lanes[lane as usize]
-            .join_from_transfer(&mut self.requests, id);
-        self.launch(replica);
-        self.launch(source);
+        self.places[place].choose(asking, &self.replicas, fits)
     }
 }

@@ -78,6 +78,7 @@ impl Line<'_> {
         let long_values = matches!(
             setting,
             Setting::FirstToken
+                | Setting::KvTransfer
                 | Setting::ExpertExchange
                 | Setting::Scheduler
                 | Setting::GraphMode

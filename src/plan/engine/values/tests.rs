@@ -18,6 +18,7 @@ fn other(setting: Setting) -> &'static str {
         Setting::MemoryFraction | Setting::Watermark | Setting::Conservativeness => "0.25",
         Setting::Blocks => "2588",
         Setting::FirstToken => "end of prefill",
+        Setting::KvTransfer => "push by layer",
         Setting::ExpertExchange => "deepep_low_latency",
         Setting::Scheduler => "Orca",
         Setting::Order => "priority",
