@@ -141,9 +141,10 @@ pub(super) fn summary(summary: &Summary) -> String {
     }
     if let Some((link, share)) = &summary.busiest_link {
         lines.push(format!(
-            "  busiest    {}, {:.1} % of its rate",
+            "  busiest    {}, {:.1} % of its rate, full {:.1} % of the time",
             plain(link),
-            share * 100.0
+            share * 100.0,
+            summary.busiest_link_full * 100.0
         ));
     }
     let peaks: Vec<String> = summary

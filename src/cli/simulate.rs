@@ -6,6 +6,7 @@ use crate::report::load_value;
 use crate::sim::{
     Control, Progress, Recording, Scenario, SimError, Summary, Timeline, Trace, run_recorded,
 };
+use crate::study::network;
 use crate::workload::{Arrivals, Load, Process};
 use clap::Args;
 use serde_json::{Value, json};
@@ -34,6 +35,9 @@ pub struct SimulateArgs {
     /// Add what the run did: events, steps, wall time, memory.
     #[arg(long)]
     stats: bool,
+    /// Ask whether the network matters: run twice more, with all links ten times and half as fast.
+    #[arg(long)]
+    network: bool,
     /// Write every step and request as a trace for Perfetto or chrome://tracing.
     #[arg(long, value_name = "OUT.json")]
     trace_out: Option<PathBuf>,
@@ -79,6 +83,14 @@ pub(super) fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
     let started = Instant::now();
     let (summary, timeline) = recorded(args, &scenario)?;
     let wall = started.elapsed().as_secs_f64();
+    let network = match args.network {
+        true => {
+            let cancel = AtomicBool::new(false);
+            let verdict = network(&scenario, &summary, Control { cancel: &cancel });
+            Some(verdict.map_err(|error| Failure::CannotRun(error.to_string()))?)
+        }
+        false => None,
+    };
     if let (Some(path), Some(timeline)) = (&args.timeline, &timeline) {
         let out = create(path)?;
         serde_json::to_writer(out, timeline).map_err(|error| cannot_write(path, &error))?;
@@ -88,6 +100,9 @@ pub(super) fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
         if let Some(object) = value.as_object_mut() {
             let own = validated::as_json(errors.as_ref());
             object.insert("validated".to_owned(), own);
+            if let Some(network) = &network {
+                object.insert("network".to_owned(), json!(network));
+            }
             if args.stats {
                 object.insert("stats".to_owned(), stats(&summary, wall));
             }
@@ -98,6 +113,9 @@ pub(super) fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
         say!("{}", print::summary(&summary));
         if let Some(own) = &errors {
             say!("  validated  {}", own.words());
+        }
+        if let Some(network) = &network {
+            say!("  network    {}", network.text);
         }
         if args.stats {
             say!("  run        {}", stats(&summary, wall));

@@ -180,6 +180,19 @@ impl Topology {
                 .any(|end| matches!(self.vertices[*end as usize], Vertex::Nic { .. }))
     }
 
+    /// The same cluster with all that joins scale-up domains (links, and what joins GPUs to their NICs)
+    /// so many times as fast.
+    #[must_use]
+    pub fn with_network(&self, factor: f64) -> Self {
+        let mut own = self.clone();
+        for channel in &mut own.channels {
+            if channel.class != ChannelClass::ScaleUp {
+                channel.rate = ByteRate::new(channel.rate.get() * factor);
+            }
+        }
+        own
+    }
+
     pub(super) fn add_vertex(&mut self, vertex: Vertex) -> u32 {
         let id = u32::try_from(self.vertices.len()).unwrap_or(u32::MAX);
         self.vertices.push(vertex);

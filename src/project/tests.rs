@@ -423,7 +423,7 @@ fn every_example_opens_and_runs() {
                 .sum();
             let replicas: usize = plan.pools.iter().map(|pool| pool.replicas.len()).sum();
             let (gpus, expected) = match (name.as_str(), design.id.as_str()) {
-                ("colocated-1024-gpus", _) => (1024, 128),
+                ("colocated-1024-gpus" | "pdd-1024-gpus", _) => (1024, 128),
                 ("deepseek-v3-h200", "a") => (8, 1),
                 ("deepseek-v3-h200", _) => (16, 2),
                 _ => (16, 4),
@@ -457,10 +457,33 @@ fn imported_models_survive_saving() {
 
 #[test]
 fn routing_is_written_where_it_is_chosen() {
+    use crate::plan::{KvTransfer, LocalPrefill, PrefixGuard, Routing, Rule};
     let mut project = worked_example();
     assert!(!to_text(&project).contains("routing"));
-    project.designs[0].routing.handover = crate::plan::Rule::PowerOfTwo;
+    let design = &mut project.designs[0];
+    design.routing = Routing {
+        entry: Rule::PrefixAware,
+        handover: Rule::PowerOfTwo,
+        prefix: PrefixGuard {
+            cache_threshold: 0.5,
+            ..PrefixGuard::default()
+        },
+        local: LocalPrefill {
+            max_local_prefill_length: 1000,
+            max_prefill_queue_size: 2,
+        },
+    };
+    design.pools[0].engine.kv_transfer = KvTransfer::PushLayers;
     let text = to_text(&project);
-    assert!(text.contains("handover: PowerOfTwo"), "{text}");
+    for word in ["PowerOfTwo", "PushLayers", "max_local_prefill_length: 1000"] {
+        assert!(text.contains(word), "{word}: {text}");
+    }
     assert_eq!(parse(&text, "f.ron").unwrap(), project);
+    // Every rule, and a number that is none is refused.
+    for rule in Rule::ALL {
+        project.designs[0].routing.entry = rule;
+        assert_eq!(parse(&to_text(&project), "f.ron").unwrap(), project);
+    }
+    let wrong = text.replace("cache_threshold: 0.5", "cache_threshold: inf");
+    assert!(parse(&wrong, "f.ron").is_err());
 }

@@ -201,6 +201,8 @@ pub struct Summary {
     pub saturated: bool,
     /// The busiest drawn link and its utilisation over the run, 0 to 1.
     pub busiest_link: Option<(String, f64)>,
+    /// Share of the run in which that link was full, so that flows waited for each other.
+    pub busiest_link_full: f64,
     /// Largest share of KV blocks in use per pool, 0 to 1.
     pub kv_peak: Vec<(String, f64)>,
     /// Where each pool's device time went.

@@ -19,6 +19,7 @@ mod kinds;
 mod queueing;
 mod recording;
 mod schedules;
+mod split;
 mod steady;
 mod turns;
 

@@ -7,8 +7,8 @@ use crate::cluster::{
 };
 use crate::model::{Attention, Ffn, Gqa, LayerRun, Mla, Model, Moe, Precision};
 use crate::plan::{
-    Design, DesignId, Engine, Feed, FirstToken, KvTransfer, Layout, LocalPrefill, ModelRef, Phases,
-    Pool, PoolId, PrefixGuard, Role, Routing, Rule, Service, ServiceId,
+    Design, DesignId, Engine, Feed, FirstToken, Layout, ModelRef, Phases, Pool, PoolId, Role,
+    Service, ServiceId,
 };
 use crate::project::{CurveStudy, Project, Slo};
 use crate::units::{ByteRate, Seconds, Tokens};
@@ -168,7 +168,6 @@ fn pools() -> Vec<Pool> {
                 } else {
                     FirstToken::DecodeAdmission
                 },
-                kv_transfer: KvTransfer::ALL[i % 4],
                 ..Engine::vllm(i > 2)
             },
             precision: precision(weights),
@@ -230,18 +229,7 @@ pub(super) fn everything() -> Project {
                 from: service("prefill"),
                 to: service("afd"),
             }],
-            routing: Routing {
-                entry: Rule::PrefixAware,
-                handover: Rule::LeastKv,
-                prefix: PrefixGuard {
-                    cache_threshold: 0.5,
-                    ..PrefixGuard::default()
-                },
-                local: LocalPrefill {
-                    max_local_prefill_length: 1000,
-                    max_prefill_queue_size: 2,
-                },
-            },
+            routing: crate::plan::Routing::default(),
         }],
         workload: Workload {
             arrivals: Arrivals::Trace,

@@ -36,6 +36,7 @@ fn summary(ttft_ms: f64, saturated: bool) -> Arc<Summary> {
         },
         saturated,
         busiest_link: None,
+        busiest_link_full: 0.0,
         kv_peak: Vec::new(),
         breakdown: Vec::new(),
         limits: Vec::new(),

@@ -119,19 +119,20 @@ impl Engine<'_> {
             })
             .collect();
         let seconds = self.now as f64 * 1e-9;
-        let busiest_link = self
-            .wires
-            .network
-            .carried(self.now)
+        let carried = self.wires.network.carried(self.now);
+        let busiest = carried
             .zip(plan.topology.channels())
             .enumerate()
             .filter(|(_, (done, _))| done.bytes > 0.0)
-            .map(|(index, (done, channel))| (index, done.bytes / (channel.rate.get() * seconds)))
-            .max_by(|a, b| a.1.total_cmp(&b.1))
-            .map(|(index, share)| {
-                let id = ChannelId(u32::try_from(index).unwrap_or(0));
-                (plan.topology.channel_name(id), share)
-            });
+            .map(|(index, (done, channel))| {
+                let share = done.bytes / (channel.rate.get() * seconds);
+                (index, share, done.full as f64 * 1e-9 / seconds)
+            })
+            .max_by(|a, b| a.1.total_cmp(&b.1));
+        let busiest_link = busiest.map(|(index, share, _)| {
+            let id = ChannelId(u32::try_from(index).unwrap_or(0));
+            (plan.topology.channel_name(id), share)
+        });
         let pools = breakdown(plan, &self.replicas, self.now);
         let limits = verdict(&Facts {
             plan,
@@ -161,6 +162,7 @@ impl Engine<'_> {
             window: measured.window,
             saturated: measured.saturated,
             busiest_link,
+            busiest_link_full: busiest.map_or(0.0, |(_, _, full)| full),
             kv_peak,
             breakdown: pools,
             limits,
