@@ -1,6 +1,7 @@
 //! The run loop: events in order of time, each handled by the replica, network or workload it
 //! belongs to (`serve`, `turns`); books checked and summed up at the end (`close`).
 
+mod background;
 mod choose;
 mod close;
 mod handover;
@@ -20,6 +21,7 @@ use crate::cost::{Fidelity, StepPricer, reaches};
 use crate::plan::Rule;
 use crate::plan::{FirstToken, KvTransfer, Phases, Plan};
 use crate::workload::{Arrivals, Load, Segment, Source, Trace, Workload, WorkloadError};
+use background::Background;
 use choose::Place;
 use handover::Wires;
 use std::sync::Arc;
@@ -157,22 +159,37 @@ pub(super) struct Watched {
     pub(super) records: Vec<super::metrics::Record>,
 }
 
+/// Picoseconds a step takes.
+#[cfg(test)]
+pub(super) type Given = fn(&[crate::cost::LaneShape<'_>]) -> u64;
+
 /// Runs a scenario at given prices; `rotate`: requests go round the replicas in turn.
 #[cfg(test)]
-pub(super) fn watch(
+pub(super) fn watch(scenario: &Scenario, rule: Given, rotate: bool) -> Watched {
+    watch_pools(scenario, &[rule], rotate, false)
+}
+
+/// The same with prices of each pool in turn, the last one's for all the others; `apart`: transfers
+/// don't share links.
+#[cfg(test)]
+pub(super) fn watch_pools(
     scenario: &Scenario,
-    rule: fn(&[crate::cost::LaneShape<'_>]) -> u64,
+    rules: &[Given],
     rotate: bool,
+    apart: bool,
 ) -> Watched {
     let cancel = AtomicBool::new(false);
     let mut engine = Engine::new(scenario, Recording::default()).unwrap();
-    for pricer in engine.pricers.iter_mut().flatten() {
-        *pricer = Pricer::Given(rule);
+    for (pool, pricer) in engine.pricers.iter_mut().enumerate() {
+        if let Some(pricer) = pricer {
+            *pricer = Pricer::Given(rules[pool.min(rules.len() - 1)]);
+        }
     }
     if rotate {
         let lanes = engine.places[0].lanes.clone();
         engine.places[0] = Place::new(Rule::RoundRobin, &scenario.plan.routing, lanes, 0, 0);
     }
+    engine.wires.apart = apart;
     engine.go(Control { cancel: &cancel }).unwrap();
     engine.check().unwrap();
     Watched {
@@ -248,6 +265,7 @@ struct Engine<'a> {
     first_lane: Vec<usize>,
     spots: Vec<Vec<(u32, u32)>>,
     wires: Wires<'a>,
+    background: Background,
     /// Drawn, its arrival in the queue.
     pending: Option<ReqId>,
     /// Hidden rounds of requests under way.
@@ -364,6 +382,7 @@ impl<'a> Engine<'a> {
             told: 0,
             requests: Arena::default(),
             recorder: Recorder::new(recording, plan, &replicas),
+            background: Background::new(plan, &replicas),
             replicas,
             after,
             pricers,

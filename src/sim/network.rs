@@ -44,7 +44,8 @@ struct Flow {
 /// A channel of the topology.
 #[derive(Default)]
 struct Link {
-    /// Bytes per second it can carry, and carries.
+    /// Bytes per second it has for flows, with nobody else on it, and carries.
+    whole: f64,
     rate: f64,
     used: f64,
     /// Its flows, with shares.
@@ -110,6 +111,7 @@ impl Network {
     /// Idle, over channels of these rates, bytes/s.
     pub(super) fn new(rates: Vec<f64>) -> Self {
         let link = |rate| Link {
+            whole: rate,
             rate,
             ..Link::default()
         };
@@ -193,6 +195,26 @@ impl Network {
         }
         self.set_free(slot, now);
         self.refill(now);
+    }
+
+    /// Something else takes a share of a channel from now on. Whether flows feel it.
+    pub(super) fn take(&mut self, now: Nanos, channel: u32, share: f64) -> bool {
+        let link = &mut self.links[channel as usize];
+        let rate = link.whole * (1.0 - share);
+        if rate.to_bits() == link.rate.to_bits() {
+            return false;
+        }
+        link.rate = rate;
+        self.touched.clear();
+        for index in 0..self.links[channel as usize].flows.len() {
+            let (slot, _) = self.links[channel as usize].flows[index];
+            self.set_free(slot, now);
+        }
+        let is_felt = !self.free.is_empty();
+        if is_felt {
+            self.refill(now);
+        }
+        is_felt
     }
 
     /// Takes out the flows that have ended by now, in the order of their ends.

@@ -16,6 +16,7 @@ mod engines;
 mod goldens;
 mod hostile;
 mod kinds;
+mod placement;
 mod queueing;
 mod recording;
 mod schedules;

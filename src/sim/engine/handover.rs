@@ -34,6 +34,9 @@ pub(super) struct Wires<'a> {
     flow_end: Option<Nanos>,
     /// Layers of the model.
     layers: u32,
+    /// Transfers don't share links, as some other simulators have it.
+    #[cfg(test)]
+    pub(super) apart: bool,
 }
 
 impl<'a> Wires<'a> {
@@ -47,6 +50,8 @@ impl<'a> Wires<'a> {
             ended: Vec::new(),
             flow_end: None,
             layers: plan.model.layers.iter().map(|run| run.count).sum(),
+            #[cfg(test)]
+            apart: false,
         }
     }
 
@@ -293,6 +298,15 @@ impl Engine<'_> {
         }
         if let (true, Some(route)) = (flows, route) {
             let uses = route.uses(u64::from(upto));
+            self.see_background(&uses);
+            #[cfg(test)]
+            if self.wires.apart {
+                let end = self.now + nanos(chunk * self.wires.network.pace(&uses));
+                if let Some(own) = self.wires.transfer(id) {
+                    (own.flows, own.tail) = (own.flows - 1, end);
+                }
+                return;
+            }
             self.wires.network.start(self.now, id, uses, chunk);
             self.watch_network();
         }

@@ -53,6 +53,17 @@ fn four_nics_are_four_times_as_fast() {
     assert!((network.next_end().unwrap() as f64 * 1e-6 - 13.42).abs() < 0.01);
 }
 
+#[test]
+fn what_others_take_of_a_channel_flows_go_without() {
+    let mut network = Network::new(vec![50e9]);
+    network.start(0, ReqId(0), shares(&[(0, 1.0)]), 50e9);
+    network.take(500_000_000, 0, 0.75);
+    // Half is there; the other half takes four times as long.
+    assert_eq!(network.next_end(), Some(2_500_000_000));
+    network.take(1_500_000_000, 0, 0.0);
+    assert_eq!(network.next_end(), Some(1_750_000_000));
+}
+
 /// The textbook's progressive filling of all flows at once.
 fn filled(capacity: &[f64], flows: &[Rc<Vec<(u32, f64)>>]) -> Vec<f64> {
     let mut rate: Vec<Option<f64>> = vec![None; flows.len()];

@@ -85,6 +85,38 @@ fn fewer_links_and_a_wrong_rail_cost_what_nvlink_does_not() {
     assert!(near < far && far <= wrong, "{near} {far} {wrong}");
 }
 
+#[test]
+fn collectives_of_wide_replicas_take_from_transfers() {
+    // Decode over two servers shares its NICs with the KV that comes; over one it does not.
+    let run = |wide: bool| {
+        let mut design = over_spine(400.0);
+        design.pools[0].gpus = vec!["su0/0/0-7".parse().unwrap()];
+        let (gpus, dp) = if wide {
+            ("su2/0-1/0-7", 16)
+        } else {
+            ("su2/0/0-7", 8)
+        };
+        design.pools[1].gpus = vec![gpus.parse().unwrap()];
+        design.pools[1].layout = Layout {
+            tp: 1,
+            dp,
+            ep: dp,
+            ..Layout::SINGLE
+        };
+        let workload = Workload::fixed(8192, 100, 60);
+        let run = |first| {
+            let mut design = design.clone();
+            design.pools[0].engine.first_token = first;
+            go(&scenario(&design, workload.clone(), Load::Rate(4.0)))
+                .ttft_s
+                .mean
+        };
+        run(FirstToken::DecodeAdmission) - run(FirstToken::PrefillEnd)
+    };
+    let (wide, narrow) = (run(true), run(false));
+    assert!(wide > 1.05 * narrow, "{wide} {narrow}");
+}
+
 /// One prefill and one decode replica, and when the first token of a lone prompt comes.
 fn lone(sends: KvTransfer, gbit: f64, chunk: u32) -> f64 {
     let mut design = design(0);
@@ -104,10 +136,17 @@ fn the_earlier_kv_sets_out_the_less_of_it_is_waited_for() {
     assert_eq!(pull, push);
     assert!(chunks < pull && layers < chunks, "{pull} {chunks} {layers}");
     // Where links are faster than layers, the last layer of the last chunk is all that is waited for.
-    let bare = lone(KvTransfer::Pull, 1e9, 8192);
+    let bare = {
+        let mut design = design(0);
+        design.pools[0].engine.first_token = FirstToken::PrefillEnd;
+        let workload = Workload::fixed(8192, 4, 1);
+        go(&scenario(&design, workload, Load::Rate(1.0)))
+            .ttft_s
+            .mean
+    };
     let transfer = lone(KvTransfer::Pull, 400.0, 8192) - bare;
     let tail = lone(KvTransfer::PushLayers, 400.0, 8192) - bare;
-    assert!((tail - transfer / 48.0).abs() < 2e-6, "{tail} {transfer}");
+    assert!((tail - transfer / 48.0).abs() < 1e-5, "{tail} {transfer}");
     // Where they are slower, the transfer began a layer's time after prefill did.
     let slow = lone(KvTransfer::Pull, 1.0, 8192) - bare;
     let after = lone(KvTransfer::PushLayers, 1.0, 8192) - bare / 48.0;
