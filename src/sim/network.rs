@@ -4,8 +4,11 @@
 //! `c` with `r · w_c`. Max–min fair is where every flow has a *bottleneck*: a channel that is full
 //! and on which no flow is faster (Bertsekas and Gallager, *Data Networks*, §6.5.2). Rates change only
 //! when a flow starts or ends, and then only of those who feel it: [`fair`] finds them, so that a
-//! transfer costs what it disturbs and not what is under way. The result is exact at any size; nothing
-//! is aggregated.
+//! transfer costs what it disturbs and not what is under way.
+//!
+//! That is exact. Where more than [`EXACT`] flows are under way at once, which takes links that are
+//! full, changes are gathered: those of a millisecond ([`TICK`]) are felt together at its end, new flows
+//! wait that long and the share of ended ones is idle. Each flow still ends when its bytes are through.
 
 mod fair;
 #[cfg(test)]
@@ -20,6 +23,11 @@ use std::rc::Rc;
 
 /// No channel.
 const NO_CHANNEL: u32 = u32::MAX;
+
+/// Most flows under way at which each change is felt at once.
+const EXACT: usize = 1024;
+/// Above, changes are felt at multiples of this, ns.
+const TICK: Nanos = 1_000_000;
 
 /// A flow under way.
 struct Flow {
@@ -37,8 +45,9 @@ struct Flow {
     order: u64,
     /// Counts its rates, so that an end computed from an earlier one is known to be stale.
     stamp: u32,
-    /// Being given a new rate.
+    /// Being given a new rate, and not stopped yet.
     free: bool,
+    grows: bool,
 }
 
 /// A channel of the topology.
@@ -83,9 +92,14 @@ pub(super) struct Network {
     pub(super) received: f64,
     /// Channels whose flows changed last.
     touched: Vec<u32>,
+    /// When gathered changes are felt.
+    due: Option<Nanos>,
     /// Flows being given new rates.
     free: Vec<u32>,
-    growing: Vec<u32>,
+    /// Scratch: channels on which some grow.
+    active: Vec<u32>,
+    /// Most flows under way at which each change is felt at once.
+    exact: usize,
 }
 
 /// A flow's channels in the form the network takes.
@@ -125,8 +139,10 @@ impl Network {
             sent: 0.0,
             received: 0.0,
             touched: Vec::new(),
+            due: None,
             free: Vec::new(),
-            growing: Vec::new(),
+            active: Vec::new(),
+            exact: EXACT,
         }
     }
 
@@ -177,6 +193,7 @@ impl Network {
             order: self.started,
             stamp: 0,
             free: false,
+            grows: false,
         };
         self.started += 1;
         self.under_way += 1;
@@ -189,12 +206,28 @@ impl Network {
             self.flows.push(flow);
             u32::try_from(self.flows.len() - 1).unwrap_or(u32::MAX)
         };
-        self.touched.clear();
+        self.forget_touched();
         for (channel, share) in uses.iter() {
             self.links[*channel as usize].flows.push((slot, *share));
         }
-        self.set_free(slot, now);
-        self.refill(now);
+        self.set_free(slot);
+        self.refill_or_gather(now);
+    }
+
+    /// New rates now, or together with other changes of this tick.
+    fn refill_or_gather(&mut self, now: Nanos) {
+        if self.under_way <= self.exact || self.due.is_some_and(|due| due <= now) {
+            self.refill(now);
+        } else if self.due.is_none() {
+            self.due = Some(now.saturating_add(TICK) / TICK * TICK);
+        }
+    }
+
+    /// Channels of changes that have been felt are none of the next change's.
+    fn forget_touched(&mut self) {
+        if self.due.is_none() {
+            self.touched.clear();
+        }
     }
 
     /// Something else takes a share of a channel from now on. Whether flows feel it.
@@ -205,10 +238,10 @@ impl Network {
             return false;
         }
         link.rate = rate;
-        self.touched.clear();
+        self.forget_touched();
         for index in 0..self.links[channel as usize].flows.len() {
             let (slot, _) = self.links[channel as usize].flows[index];
-            self.set_free(slot, now);
+            self.set_free(slot);
         }
         let is_felt = !self.free.is_empty();
         if is_felt {
@@ -219,7 +252,7 @@ impl Network {
 
     /// Takes out the flows that have ended by now, in the order of their ends.
     pub(super) fn finish(&mut self, now: Nanos, ended: &mut Vec<ReqId>) {
-        self.touched.clear();
+        self.forget_touched();
         while let Some(Reverse((at, _, slot, stamp))) = self.ends.peek().copied() {
             let is_stale = self.flows[slot as usize].stamp != stamp;
             if at > now && !is_stale {
@@ -227,24 +260,24 @@ impl Network {
             }
             self.ends.pop();
             if !is_stale {
-                ended.push(self.take_out(slot, now));
+                ended.push(self.take_out(slot));
             }
         }
-        self.refill(now);
+        self.refill_or_gather(now);
     }
 
-    /// When the next flow ends at the present rates.
+    /// When to look again: the next flow ends at the present rates, or gathered changes are felt.
     pub(super) fn next_end(&mut self) -> Option<Nanos> {
         while let Some(Reverse((at, _, slot, stamp))) = self.ends.peek() {
             if self.flows[*slot as usize].stamp == *stamp {
-                return Some(*at);
+                return Some(self.due.map_or(*at, |due| due.min(*at)));
             }
             self.ends.pop();
         }
-        None
+        self.due
     }
 
-    fn take_out(&mut self, slot: u32, now: Nanos) -> ReqId {
+    fn take_out(&mut self, slot: u32) -> ReqId {
         let flow = &mut self.flows[slot as usize];
         flow.stamp += 1;
         let (request, total, uses) = (flow.request, flow.total, std::mem::take(&mut flow.uses));
@@ -266,7 +299,7 @@ impl Network {
             for index in 0..self.links[*channel as usize].flows.len() {
                 let (other, _) = self.links[*channel as usize].flows[index];
                 if self.flows[other as usize].bottleneck == *channel {
-                    self.set_free(other, now);
+                    self.set_free(other);
                 }
             }
         }

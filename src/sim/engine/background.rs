@@ -70,7 +70,10 @@ impl Engine<'_> {
                 self.settle(id);
                 taken += self.communicating(id);
             }
-            self.wires.network.take(self.now, *channel, taken.min(MOST));
+            let share = taken.min(MOST);
+            if self.wires.network.take(self.now, *channel, share) {
+                self.watch_network();
+            }
         }
     }
 

@@ -377,7 +377,7 @@ impl Engine<'_> {
         })
     }
 
-    fn watch_network(&mut self) {
+    pub(super) fn watch_network(&mut self) {
         self.recorder.flows(self.now, &self.wires.network);
         if let Some(at) = self.wires.network.next_end()
             && self.wires.flow_end != Some(at)

@@ -8,7 +8,7 @@
 //! a connected part end up free, and it is the textbook's progressive filling.
 
 use super::super::queue::Nanos;
-use super::{NO_CHANNEL, Network, seconds};
+use super::{Link, NO_CHANNEL, Network, seconds};
 use std::cmp::Reverse;
 use std::rc::Rc;
 
@@ -25,16 +25,13 @@ impl Network {
         }
     }
 
-    /// A flow is to be given a new rate; what it has sent until now is counted.
-    pub(super) fn set_free(&mut self, slot: u32, now: Nanos) {
+    /// A flow is to be given a new rate.
+    pub(super) fn set_free(&mut self, slot: u32) {
         let flow = &mut self.flows[slot as usize];
         if flow.free {
             return;
         }
         flow.free = true;
-        let sent = flow.rate * seconds(now - flow.since);
-        flow.remaining = (flow.remaining - sent).max(0.0);
-        flow.since = now;
         self.free.push(slot);
         let uses = Rc::clone(&flow.uses);
         for (channel, _) in uses.iter() {
@@ -44,12 +41,22 @@ impl Network {
 
     /// New rates for all free flows, and for those who feel it.
     pub(super) fn refill(&mut self, now: Nanos) {
+        let mut counted = 0;
         loop {
+            // What they have sent until now, at the old rates.
+            for slot in &self.free[counted..] {
+                let flow = &mut self.flows[*slot as usize];
+                let sent = flow.rate * seconds(now - flow.since);
+                flow.remaining = (flow.remaining - sent).max(0.0);
+                flow.since = now;
+            }
+            counted = self.free.len();
             self.grow();
-            if !self.frees_more(now) {
+            if !self.frees_more() {
                 break;
             }
         }
+        self.due = None;
         for index in 0..self.touched.len() {
             let link = &mut self.links[self.touched[index] as usize];
             link.touched = false;
@@ -95,66 +102,75 @@ impl Network {
                 }
             }
         }
-        let mut growing = std::mem::take(&mut self.growing);
-        growing.clear();
-        growing.extend(&self.free);
+        let mut growing = 0_usize;
+        for slot in &self.free {
+            let flow = &mut self.flows[*slot as usize];
+            // Nothing limits what stays within a GPU: done at once.
+            (flow.rate, flow.bottleneck) = (f64::MAX, NO_CHANNEL);
+            flow.grows = !flow.uses.is_empty();
+            growing += usize::from(flow.grows);
+        }
+        let mut active = std::mem::take(&mut self.active);
+        active.clear();
+        let has_load = |links: &[Link], channel: &u32| links[*channel as usize].load > 1e-12;
+        active.extend(self.touched.iter().filter(|own| has_load(&self.links, own)));
         let mut level = 0.0;
-        while !growing.is_empty() {
+        while growing > 0 && !active.is_empty() {
             // How far all can grow until the first channel is full.
             let (mut step, mut first) = (f64::INFINITY, NO_CHANNEL);
-            for channel in &self.touched {
+            for channel in &active {
                 let link = &self.links[*channel as usize];
-                if link.load > 1e-12 {
-                    let own = link.room.max(0.0) / link.load;
-                    if own < step {
-                        (step, first) = (own, *channel);
-                    }
+                let own = link.room.max(0.0) / link.load;
+                if own < step {
+                    (step, first) = (own, *channel);
                 }
-            }
-            if first == NO_CHANNEL {
-                // Nothing limits what is left (flows within one GPU): done at once.
-                for slot in growing.drain(..) {
-                    self.stop(slot, f64::MAX, NO_CHANNEL);
-                }
-                break;
             }
             level += step;
-            for channel in &self.touched {
+            for channel in &active {
                 let link = &mut self.links[*channel as usize];
                 link.room -= step * link.load;
             }
-            let mut kept = 0;
-            for index in 0..growing.len() {
-                let slot = growing[index];
-                let is_full = |channel: u32| {
-                    // Rounding may keep the first a hair from full.
-                    channel == first || self.links[channel as usize].is_full()
-                };
-                let mut uses = self.flows[slot as usize].uses.iter();
-                if let Some((channel, _)) = uses.find(|(channel, _)| is_full(*channel)) {
-                    let channel = *channel;
-                    self.stop(slot, level, channel);
-                } else {
-                    growing[kept] = slot;
-                    kept += 1;
+            for index in 0..active.len() {
+                let channel = active[index];
+                let link = &self.links[channel as usize];
+                // Rounding may keep the first a hair from full.
+                if channel != first && !link.is_full() {
+                    continue;
+                }
+                for at in 0..link.flows.len() {
+                    let (slot, _) = self.links[channel as usize].flows[at];
+                    if self.flows[slot as usize].grows {
+                        self.stop(slot, level, channel);
+                        growing -= 1;
+                    }
+                }
+                self.links[channel as usize].load = 0.0;
+            }
+            active.retain(|own| has_load(&self.links, own));
+        }
+        self.active = active;
+        if growing > 0 {
+            // Shares so small that sums lose them.
+            for index in 0..self.free.len() {
+                let slot = self.free[index];
+                if self.flows[slot as usize].grows {
+                    self.stop(slot, level, NO_CHANNEL);
                 }
             }
-            growing.truncate(kept);
         }
-        self.growing = growing;
     }
 
     /// A free flow grows no more.
     fn stop(&mut self, slot: u32, level: f64, bottleneck: u32) {
         let flow = &mut self.flows[slot as usize];
-        (flow.rate, flow.bottleneck) = (level, bottleneck);
+        (flow.rate, flow.bottleneck, flow.grows) = (level, bottleneck, false);
         for (channel, share) in flow.uses.iter() {
             self.links[*channel as usize].load -= share;
         }
     }
 
     /// Frees the fixed flows that the new rates have made unfair. Whether there are any.
-    fn frees_more(&mut self, now: Nanos) -> bool {
+    fn frees_more(&mut self) -> bool {
         let before = self.free.len();
         // Channels that are added meanwhile have no fixed flow looked at yet; they are next time.
         for index in 0..self.touched.len() {
@@ -179,7 +195,7 @@ impl Network {
                 let unfair = flow.rate > slowest * (1.0 + NEAR)
                     || is_limited_here && (!is_full || fastest > flow.rate * (1.0 + NEAR));
                 if !flow.free && unfair {
-                    self.set_free(slot, now);
+                    self.set_free(slot);
                 }
             }
         }
@@ -187,7 +203,7 @@ impl Network {
     }
 }
 
-impl super::Link {
+impl Link {
     fn is_full(&self) -> bool {
         self.room <= self.rate * NEAR
     }

@@ -144,3 +144,49 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+    /// Gathered changes are late by a tick each way at most: while as much is under way, everything
+    /// arrives little later than exactly.
+    #[test]
+    fn gathered_changes_are_little_later(
+        coming in proptest::collection::vec(
+            (0_u64..3_000_000, 0_u32..6, 6_u32..12, 1e6_f64..50e6), 1..80,
+        ),
+    ) {
+        let run = |exact: usize| {
+            let mut network = Network::new(vec![10e9; 12]);
+            network.exact = exact;
+            let mut ends = std::collections::BTreeMap::new();
+            let mut ended = Vec::new();
+            let mut note = |network: &mut Network, end: Nanos| {
+                ended.clear();
+                network.finish(end, &mut ended);
+                for id in &ended {
+                    ends.insert(*id, end);
+                }
+            };
+            let mut now = 0;
+            for (index, (wait, from, to, bytes)) in coming.iter().enumerate() {
+                now += wait;
+                while let Some(end) = network.next_end().filter(|end| *end <= now) {
+                    note(&mut network, end);
+                }
+                let uses = shares(&[(*from, 1.0), (*to, 1.0)]);
+                network.start(now, ReqId(index as u32), uses, *bytes);
+            }
+            while let Some(end) = network.next_end() {
+                note(&mut network, end);
+            }
+            prop_assert!(network.is_idle());
+            let sum: u64 = ends.values().sum();
+            Ok((ends.len(), sum as f64 / ends.len() as f64))
+        };
+        let ((count, exact), (same, gathered)) = (run(EXACT)?, run(0)?);
+        prop_assert_eq!((count, same), (coming.len(), coming.len()));
+        // A tick before it starts, and one before it feels each of those that ended before it.
+        let late = gathered - exact;
+        prop_assert!(late > -2.0 * TICK as f64 && late < 4.0 * TICK as f64, "{late}");
+    }
+}
