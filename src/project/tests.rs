@@ -165,7 +165,7 @@ fn newer_and_foreign_files_are_named() {
         "{message_of_newer}"
     );
     assert!(
-        message_of_newer.contains("up to 4")
+        message_of_newer.contains("up to 5")
             && message_of_newer.contains(env!("CARGO_PKG_VERSION")),
         "{message_of_newer}"
     );

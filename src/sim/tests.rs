@@ -507,7 +507,7 @@ fn the_worked_example_gives_the_committed_bytes() {
     });
     assert_eq!(
         hashes.map(|h| format!("{h:016x}")),
-        ["a820a588adf1ee52", "9fc9a4ae3a147154"]
+        ["5476fcf3dd241bb5", "d8902c1e92355c3d"]
     );
 }
 

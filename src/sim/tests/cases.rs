@@ -166,7 +166,7 @@ fn overlap_hides_the_shorter_of_host_and_device() {
 
 #[test]
 fn every_way_of_routing_keeps_the_books_and_repeats() {
-    // Six 1-GPU lanes before, six behind: `go` fails if requests, tokens, KV or bytes are lost.
+    // Pools of TP 4: `go` fails if requests, tokens, KV or bytes are lost.
     let run = |entry, handover, seed| {
         let mut design = design(0);
         for pool in &mut design.pools {
