@@ -19,6 +19,7 @@ mod kinds;
 mod queueing;
 mod recording;
 mod schedules;
+mod splits;
 mod steady;
 mod turns;
 

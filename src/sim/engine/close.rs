@@ -5,6 +5,7 @@ use crate::cluster::ChannelId;
 use crate::cost::{Class, Origin};
 use crate::sim::breakdown::breakdown;
 use crate::sim::pricer::Pricer;
+use crate::sim::split::splits;
 use crate::sim::summary::{Extrapolated, Provenance, Reuse, Summary};
 use crate::sim::verdict::{Facts, verdict};
 
@@ -163,6 +164,7 @@ impl Engine<'_> {
             busiest_link,
             kv_peak,
             breakdown: pools,
+            splits: splits(plan, &self.replicas),
             limits,
             reuse: self.reuse(),
             provenance: Provenance {
