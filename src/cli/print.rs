@@ -158,6 +158,20 @@ pub(super) fn summary(summary: &Summary) -> String {
     }
     lines.extend(summary.breakdown.iter().flat_map(pool_time));
     let provenance = &summary.provenance;
+    let routing = &provenance.routing;
+    if !routing.is_default() {
+        lines.push(format!(
+            "  routing    {}; from prefill to decode {}",
+            routing.entry.name(),
+            routing.handover.name()
+        ));
+    }
+    if summary.work.local_prefills > 0 {
+        lines.push(format!(
+            "  local      {} prompts prefilled where they decode",
+            summary.work.local_prefills
+        ));
+    }
     let shares: Vec<String> = provenance
         .time_shares
         .iter()

@@ -9,15 +9,18 @@
 //! - `pipeline.rs`: when a step ends, without walking through all its layers.
 //! - `gantt.rs`: every job of one step, whose gaps are the bubble.
 //! - `traffic.rs`: bytes each NIC sends and takes.
-//!
-//! No plan is run with it yet: the compiler still refuses such services.
+//! - `links.rs`: how long they take on the drawn links, incast and shared paths counted.
+//! - `pricer.rs`: the step of a copy of the model: its lanes' micro-batches, layer kind by layer kind.
 
 mod gantt;
+mod links;
 mod pipeline;
+mod pricer;
 mod traffic;
 
 pub use gantt::{GANTT_SPANS, Span, StepGantt};
 pub use pipeline::{AfdStep, LayerTimes, Micro, Resource, Run, STAGES};
+pub use pricer::{SplitPricer, SplitUse};
 pub use traffic::{ActivationTraffic, FanOut, HalfBytes};
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! A quick estimate of how many requests per second a plan serves, for placing the points of a
 //! load curve. No queueing: full decode batches, prefill paid in full.
 
+use super::afd::SplitPricer;
 use super::operator::Fidelity;
 use super::reach::reaches;
-use super::step::{Chunk, LaneShape, StepPricer};
-use crate::plan::{Phases, Plan, Speculation};
+use super::step::{Chunk, Femtos, LaneShape, StepPricer};
+use crate::plan::{Phases, Plan, PlannedService, Speculation};
 use std::sync::Arc;
 
 /// What a plan is estimated to serve.
@@ -16,6 +17,37 @@ pub struct Capacity {
     pub concurrency: f64,
     /// Seconds from a request's arrival to its end with every decode batch full.
     pub e2e: f64,
+}
+
+/// Prices of a service's steps.
+enum Pacer {
+    Whole(Box<StepPricer>),
+    Split(Box<SplitPricer>),
+}
+
+impl Pacer {
+    fn of(plan: &Plan, service: &PlannedService, fidelity: &Arc<dyn Fidelity>) -> Self {
+        match SplitPricer::new(plan, service, fidelity) {
+            Some(split) => Self::Split(Box::new(split)),
+            None => Self::Whole(Box::new(StepPricer::new(
+                &plan.topology,
+                &plan.model,
+                &plan.pools[service.pool],
+                fidelity,
+            ))),
+        }
+    }
+
+    /// What a full pipeline takes for a step: its slowest stage.
+    fn took(&mut self, lanes: &[LaneShape<'_>], overlap: bool) -> Femtos {
+        match self {
+            Self::Whole(own) => (0..own.stage_count())
+                .map(|stage| own.stage(stage, lanes).took(overlap))
+                .max()
+                .unwrap_or(1),
+            Self::Split(own) => own.step(lanes).took(overlap),
+        }
+    }
 }
 
 /// Estimates a plan under requests of `input` prompt and `output` answer tokens.
@@ -36,9 +68,12 @@ pub fn estimate_capacity(
     let (mut both_slots, mut decode_slots, mut e2e) = (0.0, 0.0, 0.0_f64);
     for service in &plan.services {
         let pool = &plan.pools[service.pool];
-        let mut pricer = StepPricer::new(&plan.topology, &plan.model, pool, fidelity);
-        let lanes = pool.layout.dp as usize;
-        let schedulers = (pool.replicas.len() * lanes) as f64;
+        let lanes: usize = plan
+            .shares(service, 0)
+            .map(|(pool, _)| plan.pools[pool].layout.dp as usize)
+            .sum();
+        let schedulers = (plan.copies(service) * lanes) as f64;
+        let mut pricer = Pacer::of(plan, service, fidelity);
         let context = input + 0.5 * output;
         let fits = pool.memory.sequences(input + output).max(1.0);
         let speculation = pool.engine.speculation.as_ref();
@@ -50,11 +85,7 @@ pub fn estimate_capacity(
         let overlap = pool.engine.host.overlap;
         let mut pace = |shape: LaneShape<'_>| {
             let shapes = vec![shape; lanes];
-            (0..pricer.stage_count())
-                .map(|stage| pricer.stage(stage, &shapes).took(overlap))
-                .max()
-                .unwrap_or(1) as f64
-                * 1e-15
+            pricer.took(&shapes, overlap) as f64 * 1e-15
         };
         // Prompts in chunks of the budget, as many as it takes.
         let budget = f64::from(pool.engine.max_num_batched_tokens);

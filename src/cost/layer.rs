@@ -10,7 +10,7 @@ mod projections;
 mod recurrent;
 
 pub(super) use attention::{AttentionShape, PrefillShape};
-pub(super) use ffn::{Sent, brought, experts, sent, shared_experts};
+pub(super) use ffn::{Sent, brought, experts, router, sent, shared_experts};
 
 use super::operator::{Class, Operator, RowKind};
 use crate::catalog::Dtype;
@@ -93,7 +93,13 @@ pub(super) fn by_tokens(
     // Norm and residual add before attention and before the FFN: read two, write two. Further norms
     // (after them, Gemma's) read and write one.
     let parts = u64::from(layer.attention != Attention::None) + u64::from(layer.ffn != Ffn::None);
-    for index in 0..layer.norms.max(parts) {
+    // Without norms of its own it is the FFN half of a split.
+    let norms = if layer.norms == 0 {
+        0
+    } else {
+        layer.norms.max(parts)
+    };
+    for index in 0..norms {
         let bytes = if index < parts { 8.0 } else { 4.0 };
         kernels.push(rows(Class::Elementwise, RowKind::Norm, tokens, h, bytes));
     }

@@ -20,7 +20,7 @@ mod transfer;
 
 pub use afd::{
     ActivationTraffic, AfdStep, FanOut, GANTT_SPANS, HalfBytes, LayerTimes, Micro, Resource, Run,
-    STAGES, Span, StepGantt,
+    STAGES, Span, SplitPricer, SplitUse, StepGantt,
 };
 pub use collective::{
     CommGroup, all_gather, all_reduce, point_to_point, reduce_scatter, ring_bytes_time,

@@ -21,6 +21,7 @@
 mod curve;
 mod drafts;
 mod exchange;
+mod half;
 mod kinds;
 mod launches;
 mod line;
@@ -30,6 +31,7 @@ mod series;
 mod shape;
 mod tower;
 
+pub(in crate::cost) use half::HalfPricer;
 pub use kinds::Growth;
 pub use price::{FEMTOS_PER_NANO, Femtos, Issued, StepPrice};
 pub use series::{Series, Slope};
@@ -48,7 +50,7 @@ use curve::Priced;
 use drafts::Drafter;
 use kinds::kinds;
 use noting::Noting;
-use price::femtos;
+pub(in crate::cost) use price::femtos;
 use std::sync::Arc;
 use tower::{Parts, Pass, Ranks, Tower};
 
@@ -76,6 +78,47 @@ pub struct StepPricer {
     drafter: Option<Drafter>,
 }
 
+/// How the ranks of a pool's first replica lie, and what they charge.
+fn ranks_of(
+    topology: &Topology,
+    router: &mut Router<'_>,
+    pool: &PlannedPool,
+    fidelity: &Arc<dyn Fidelity>,
+) -> Ranks {
+    let layout = pool.layout;
+    let replica: &Replica = &pool.replicas[0];
+    let tp = CommGroup::of(topology, router, replica.lane(layout, 0, 0));
+    // Lane peers: the first TP rank of each lane of the first stage.
+    let peers: Vec<_> = (0..layout.dp)
+        .map(|lane| replica.lane(layout, 0, lane)[0])
+        .collect();
+    let dp = CommGroup::of(topology, router, &peers);
+    let experts: Vec<_> = (0..layout.dp)
+        .flat_map(|lane| replica.lane(layout, 0, lane))
+        .copied()
+        .collect();
+    let all = CommGroup::of(topology, router, &experts);
+    let site = topology.gpu(experts[0]);
+    let joined = Joined {
+        nvlink: all.domains() == 1 && site.scale_up_kind == ScaleUpKind::Switched,
+        rack: topology.domain_size(site.domain) > SERVER_GPUS,
+    };
+    let sharers: Vec<GpuIx> = replica.sharers(layout, 0, 0).collect();
+    let cp = CommGroup::of(topology, router, &sharers);
+    Ranks {
+        layout,
+        prices: Arc::new(Noting::new(fidelity.on(&pool.gpu, &pool.engine))),
+        roofline: RooflineOn::of(&pool.gpu),
+        tp,
+        dp,
+        cp,
+        all,
+        joined,
+        engine: pool.engine.clone(),
+        decodes_as_prompts: pool.engine.decodes_as_prompts(&pool.gpu),
+    }
+}
+
 impl StepPricer {
     /// Compiles a pool; links are read off its first replica (replicas of a pool are placed alike).
     #[must_use]
@@ -88,40 +131,11 @@ impl StepPricer {
         let layout = pool.layout;
         let mut router = Router::new(topology);
         let replica: &Replica = &pool.replicas[0];
-        let tp = CommGroup::of(topology, &mut router, replica.lane(layout, 0, 0));
-        // Lane peers: the first TP rank of each lane of the first stage.
-        let peers: Vec<_> = (0..layout.dp)
-            .map(|lane| replica.lane(layout, 0, lane)[0])
-            .collect();
-        let dp = CommGroup::of(topology, &mut router, &peers);
-        let experts: Vec<_> = (0..layout.dp)
-            .flat_map(|lane| replica.lane(layout, 0, lane))
-            .copied()
-            .collect();
-        let all = CommGroup::of(topology, &mut router, &experts);
-        let site = topology.gpu(experts[0]);
-        let joined = Joined {
-            nvlink: all.domains() == 1 && site.scale_up_kind == ScaleUpKind::Switched,
-            rack: topology.domain_size(site.domain) > SERVER_GPUS,
-        };
-        let sharers: Vec<GpuIx> = replica.sharers(layout, 0, 0).collect();
-        let cp = CommGroup::of(topology, &mut router, &sharers);
         let next_stage = (layout.pp > 1)
             .then(|| router.path(replica.lane(layout, 0, 0)[0], replica.lane(layout, 1, 0)[0]))
             .flatten()
             .map(|path| (path.rate, path.latency.get()));
-        let ranks = Ranks {
-            layout,
-            prices: Arc::new(Noting::new(fidelity.on(&pool.gpu, &pool.engine))),
-            roofline: RooflineOn::of(&pool.gpu),
-            tp,
-            dp,
-            cp,
-            all,
-            joined,
-            engine: pool.engine.clone(),
-            decodes_as_prompts: pool.engine.decodes_as_prompts(&pool.gpu),
-        };
+        let ranks = ranks_of(topology, &mut router, pool, fidelity);
         let known = reaches(model);
         let last = pool.stages.len() - 1;
         let stages = pool.stages.iter().enumerate().map(|(index, runs)| {
@@ -132,6 +146,7 @@ impl StepPricer {
                 first: index == 0,
                 last: index == last,
                 fuses: false,
+                apart: None,
             };
             Tower::new(parts, &ranks)
         });

@@ -7,6 +7,7 @@ mod check;
 mod checkpoint;
 mod derive;
 mod explain;
+mod halves;
 mod import;
 mod library;
 mod omit;

@@ -10,7 +10,7 @@ use super::frozen::{Plan, PlannedPool, Replica};
 use super::legality::{self, Facts};
 use super::memory::{MemoryBudget, budget, split_layers};
 use super::placement::place;
-use super::pool::{Layout, Pool, PoolId};
+use super::pool::{Layout, Pool, PoolId, Role};
 use crate::catalog::Catalog;
 use crate::cluster::{GpuAddress, GpuIx, GpuRange, MAX_GPUS, Router, Topology, unfold};
 use crate::model::{Model, Models};
@@ -264,19 +264,38 @@ impl Compiling<'_> {
         }
         let before = self.errors();
         let count = u32::try_from(gpus.len()).unwrap_or(u32::MAX);
-        legality::layout(self.model, pool, count, &mut self.findings);
+        let half = match pool.role {
+            Role::Attention => Some(self.model.attention_half()),
+            Role::Ffn => Some(self.model.ffn_half()),
+            Role::Colocated | Role::Prefill | Role::Decode => None,
+        };
+        let model = half.as_ref().unwrap_or(self.model);
+        // Attention GPUs have no experts: how these are dealt out says nothing of them.
+        let attention = (pool.role == Role::Attention).then(|| Pool {
+            layout: Layout {
+                ep: 1,
+                redundant_experts: 0,
+                ..pool.layout
+            },
+            ..pool.clone()
+        });
+        let pool = attention.as_ref().unwrap_or(pool);
+        if half.is_some() {
+            self.half(pool);
+        }
+        legality::layout(model, pool, count, &mut self.findings);
         legality::engine(pool, self.demand, &mut self.findings);
         legality::precision(pool, &gpu, &mut self.findings);
-        legality::context(self.model, pool, &mut self.findings);
+        legality::context(model, pool, &mut self.findings);
         let draft = self.draft(pool);
         let drafting = draft.as_deref();
-        legality::drafts(self.model, pool, drafting, pool.layout, &mut self.findings);
-        legality::loops(self.model, pool, &mut self.findings);
+        legality::drafts(model, pool, drafting, pool.layout, &mut self.findings);
+        legality::loops(model, pool, &mut self.findings);
         if self.errors() > before {
             return None;
         }
         // Lanes of a dense model share nothing: they are replicas.
-        let layout = if self.model.moe().is_none() {
+        let layout = if model.moe().is_none() {
             Layout {
                 dp: 1,
                 ep: 1,
@@ -311,24 +330,49 @@ impl Compiling<'_> {
             ));
         }
         self.joined(pool, &placed.replicas);
-        let memory = budget(self.model, drafting, pool, &gpu, layout);
+        let memory = budget(model, drafting, pool, &gpu, layout);
         self.memory.push((pool.id.clone(), memory.clone()));
-        self.fits(pool, &gpu, drafting, (layout, count), &memory);
+        self.fits(model, pool, &gpu, drafting, (layout, count), &memory);
         let longest = self.demand.longest_context;
-        legality::reserved(pool, &memory, longest, &mut self.findings);
+        if pool.role != Role::Ffn {
+            legality::reserved(pool, &memory, longest, &mut self.findings);
+        }
         Some(PlannedPool {
             id: pool.id.clone(),
             name: pool.name.clone(),
             role: pool.role,
             layout,
-            engine: legality::effective(self.model, pool),
+            engine: legality::effective(model, pool),
             precision: pool.precision,
             draft: draft.clone(),
-            stages: split_layers(self.model, layout.pp, &pool.engine.stage_layers),
+            stages: split_layers(model, layout.pp, &pool.engine.stage_layers),
             replicas: placed.replicas,
             memory,
             gpu,
         })
+    }
+
+    /// What half of a split can't have.
+    fn half(&mut self, pool: &Pool) {
+        let layout = pool.layout;
+        let cause = if layout.pp > 1 {
+            Some(format!(
+                "PP {}: a split's pipeline is its micro-batches, use PP 1",
+                layout.pp
+            ))
+        } else if layout.cp > 1 {
+            Some(format!(
+                "CP {}: half of a split has none, use CP 1",
+                layout.cp
+            ))
+        } else if pool.engine.speculation.is_some() {
+            Some("speculative decoding: a split has none yet, turn it off".to_owned())
+        } else {
+            None
+        };
+        if let Some(cause) = cause {
+            self.pool_error(pool, format!("“{}” has {cause}", pool.name));
+        }
     }
 
     /// The model that drafts for a pool's, where one does and is in the library.

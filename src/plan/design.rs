@@ -1,6 +1,6 @@
 //! A design: one alternative, all of it: drawing, model, pools, services and feeds.
 
-use super::pool::{Feed, Phases, Pool, PoolId, Role, Service, ServiceId};
+use super::pool::{Feed, Phases, Pool, PoolId, Role, Service, ServiceId, Split};
 use super::routing::Routing;
 use crate::catalog::{ModelId, typed_id};
 use crate::cluster::{Cluster, GpuAddress, MAX_GPUS};
@@ -164,6 +164,7 @@ impl Design {
                 } else {
                     Phases::Both
                 },
+                split: Split::default(),
             });
         }
         let ids: BTreeSet<ServiceId> = self.services.iter().map(|s| s.id().clone()).collect();

@@ -2,7 +2,7 @@
 
 use super::engine::Engine;
 use super::memory::MemoryBudget;
-use super::pool::{Layout, Phases, PoolId, Role};
+use super::pool::{Layout, Phases, PoolId, Role, Split};
 use crate::catalog::Gpu;
 use crate::cluster::{GpuIx, Topology};
 use crate::model::{Model, Precision};
@@ -81,12 +81,73 @@ pub struct PlannedPool {
 }
 
 /// A service, frozen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedService {
-    /// Index into `pools`.
+    /// Index into `pools`; of a split, its first attention pool.
     pub pool: usize,
     /// Which phases.
     pub phases: Phases,
+    /// Its halves, if it is a split.
+    pub split: Option<PlannedSplit>,
+}
+
+/// Attention pools that share an FFN pool: every replica of it serves an equal share of the replicas of
+/// each of them, in their order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedSplit {
+    /// Attention pools, indices into `pools`.
+    pub attention: Vec<usize>,
+    /// The FFN pool.
+    pub ffn: usize,
+    /// How they work together.
+    pub how: Split,
+}
+
+impl PlannedService {
+    /// Pools that hold its requests' KV.
+    #[must_use]
+    pub fn holders(&self) -> &[usize] {
+        match &self.split {
+            Some(split) => &split.attention,
+            None => std::slice::from_ref(&self.pool),
+        }
+    }
+
+    /// All its pools.
+    pub fn pools(&self) -> impl Iterator<Item = usize> + '_ {
+        let ffn = self.split.as_ref().map(|split| split.ffn);
+        self.holders().iter().copied().chain(ffn)
+    }
+}
+
+impl Plan {
+    /// Copies of the model a service has: replicas, of a split those of its FFN pool.
+    #[must_use]
+    pub fn copies(&self, service: &PlannedService) -> usize {
+        let pool = service
+            .split
+            .as_ref()
+            .map_or(service.pool, |split| split.ffn);
+        self.pools[pool].replicas.len()
+    }
+
+    /// Replicas of a pool that one copy of the service has.
+    pub fn shares(
+        &self,
+        service: &PlannedService,
+        copy: usize,
+    ) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let copies = self.copies(service).max(1);
+        let own: Vec<(usize, usize)> = service
+            .holders()
+            .iter()
+            .flat_map(|pool| {
+                let each = self.pools[*pool].replicas.len() / copies;
+                (copy * each..(copy + 1) * each).map(move |replica| (*pool, replica))
+            })
+            .collect();
+        own.into_iter()
+    }
 }
 
 /// A design, frozen.

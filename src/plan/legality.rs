@@ -27,7 +27,7 @@ pub(super) use settings::{engine, precision};
 
 use super::engine::EngineKind;
 use super::finding::{Change, Finding, Place, Repair};
-use super::pool::{Layout, Pool};
+use super::pool::{Layout, Pool, Role};
 use crate::model::{Attention, Model};
 
 /// Largest parallel degree accepted; beyond it a number is a typing error.
@@ -106,7 +106,14 @@ impl Degree {
 struct Case<'a> {
     facts: &'a Facts,
     layout: Layout,
-    engine: EngineKind,
+    /// Whose rules hold beside those of all: none for the FFN half of a split, which no engine's
+    /// rules of whole replicas are about.
+    engine: Option<EngineKind>,
+}
+
+/// The engine whose rules a pool keeps.
+fn ruling(pool: &Pool) -> Option<EngineKind> {
+    (pool.role != Role::Ffn).then_some(pool.engine.kind)
 }
 
 /// Something a layout must keep.
@@ -137,7 +144,10 @@ impl Case<'_> {
             .iter()
             .flat_map(|group| group.iter())
             .filter(|rule| rule.degree == degree)
-            .filter(|rule| rule.engines.is_empty() || rule.engines.contains(&self.engine))
+            .filter(|rule| {
+                let own = |kind| rule.engines.contains(&kind);
+                rule.engines.is_empty() || self.engine.is_some_and(own)
+            })
             .find_map(|rule| Some(((rule.broken)(self)?, rule)))
     }
 
@@ -159,7 +169,7 @@ pub fn legal_values(model: &Model, pool: &Pool, degree: Degree, gpus: u32) -> Ve
     let case = Case {
         facts: &facts,
         layout: pool.layout,
-        engine: pool.engine.kind,
+        engine: ruling(pool),
     };
     repair::legal(&case, degree, gpus)
 }
@@ -171,7 +181,7 @@ pub fn layout_with(model: &Model, pool: &Pool, degree: Degree, value: u32) -> La
     let case = Case {
         facts: &facts,
         layout: pool.layout,
-        engine: pool.engine.kind,
+        engine: ruling(pool),
     };
     let layout = degree.set(pool.layout, value);
     repair::followed(&case, layout).unwrap_or(layout)
@@ -182,7 +192,7 @@ pub(super) fn keeps_all(facts: &Facts, engine: EngineKind, layout: Layout) -> bo
     let case = Case {
         facts,
         layout,
-        engine,
+        engine: Some(engine),
     };
     Degree::ALL
         .into_iter()
@@ -214,7 +224,7 @@ pub(super) fn layout(model: &Model, pool: &Pool, gpus: u32, findings: &mut Vec<F
     let case = Case {
         facts: &facts,
         layout: pool.layout,
-        engine: pool.engine.kind,
+        engine: ruling(pool),
     };
     for degree in Degree::ALL {
         let Some((cause, rule)) = case.breaks(degree) else {

@@ -22,11 +22,11 @@ pub use engine::{
     Tier, TierKind, low_latency_tokens,
 };
 pub use finding::{Change, Finding, Place, Repair, Severity};
-pub use frozen::{Plan, PlannedPool, PlannedService, Replica, StageRun};
+pub use frozen::{Plan, PlannedPool, PlannedService, PlannedSplit, Replica, StageRun};
 pub use legality::{Degree, layout_with, legal_values};
 pub(crate) use memory::shard;
 pub use memory::{BlockSource, MemoryBudget, MemoryTerm};
-pub use pool::{Feed, Layout, Phases, Pool, PoolId, Role, Service, ServiceId};
+pub use pool::{Feed, Layout, Phases, Pool, PoolId, Role, Service, ServiceId, Split};
 pub use routing::{LocalPrefill, PrefixGuard, Routing, Rule};
 pub use sequence::SequenceKv;
 

@@ -2,7 +2,7 @@
 //! of pools; feeds between services.
 
 use super::engine::Engine;
-use crate::catalog::typed_id;
+use crate::catalog::{Dtype, typed_id};
 use crate::cluster::GpuRange;
 use crate::model::Precision;
 use serde::{Deserialize, Serialize};
@@ -161,7 +161,41 @@ pub enum Service {
         ffn: PoolId,
         /// Which phases.
         phases: Phases,
+        /// How a step is cut up and what its halves send each other.
+        split: Split,
     },
+}
+
+/// How attention and FFN halves work together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Split {
+    /// Micro-batches a step is dealt into, so that one is attended while others are at the FFN or on
+    /// their way: 1 to [`Split::MOST_MICRO_BATCHES`].
+    pub micro_batches: u32,
+    /// Format of activations on their way to the FFN.
+    pub dispatch: Dtype,
+    /// The same on their way back.
+    pub combine: Dtype,
+    /// Every token goes to all groups of FFN ranks, as Step-3's do; else to those of its experts.
+    pub broadcast: bool,
+}
+
+impl Split {
+    /// Most micro-batches: published pipelines have 2 to 4.
+    pub const MOST_MICRO_BATCHES: u32 = 4;
+}
+
+impl Default for Split {
+    /// Step-3's (arXiv 2507.19427, §4–5).
+    fn default() -> Self {
+        Self {
+            micro_batches: 3,
+            dispatch: Dtype::Fp8,
+            combine: Dtype::Bf16,
+            broadcast: true,
+        }
+    }
 }
 
 impl Service {

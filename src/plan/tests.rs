@@ -293,23 +293,57 @@ fn pools_and_links_that_are_wrong_are_named() {
 }
 
 #[test]
-fn attention_and_ffn_can_be_drawn_but_not_run_yet() {
+fn attention_and_ffn_run_apart() {
     let mut afd = worked(0);
     afd.pools[0].role = Role::Attention;
     afd.pools[1].role = Role::Ffn;
     afd.settle();
-    assert!(
-        afd.services
-            .iter()
-            .any(|s| matches!(s, Service::Afd { .. }))
-    );
     let compiled = check(&afd);
-    assert!(compiled.plan.is_none());
-    assert!(
-        errors(&compiled)
-            .iter()
-            .any(|f| f.cause.contains("not run them yet"))
-    );
+    let plan = compiled
+        .plan
+        .unwrap_or_else(|| panic!("{:#?}", compiled.findings));
+    let [service] = plan.services.as_slice() else {
+        panic!("{:?}", plan.services)
+    };
+    let split = service.split.as_ref().unwrap();
+    assert_eq!((split.attention.as_slice(), split.ffn), ([0].as_slice(), 1));
+    let copies = plan.copies(service);
+    let shares: Vec<_> = (0..copies)
+        .flat_map(|copy| plan.shares(service, copy))
+        .collect();
+    let all: Vec<_> = (0..plan.pools[0].replicas.len())
+        .map(|own| (0, own))
+        .collect();
+    assert_eq!(shares, all, "every attention replica is of one copy");
+    // The halves hold the weights between them, and only attention keeps KV.
+    let weights = |pool: usize| plan.pools[pool].memory.terms[0].bytes.get();
+    let whole = check(&worked(0)).plan.unwrap();
+    let both = whole.pools[0].memory.terms[0].bytes.get();
+    let sum = weights(0) + weights(1);
+    assert!(sum.abs_diff(both) < both / 100, "{sum} of {both}");
+    assert!(plan.pools[0].memory.blocks > 0 && plan.pools[1].memory.blocks == 0);
+    // What can't be dealt out, and what no pipeline has.
+    for (change, cause) in [
+        (
+            (|own: &mut Design| {
+                if let Some(Service::Afd { split, .. }) = own.services.first_mut() {
+                    split.micro_batches = 9;
+                }
+            }) as fn(&mut Design),
+            "dealt into 1 to 4",
+        ),
+        (|own| own.pools[0].layout.pp = 2, "use PP 1"),
+        (|own| own.pools[0].gpus.truncate(0), "has no GPUs"),
+    ] {
+        let mut own = afd.clone();
+        change(&mut own);
+        let compiled = check(&own);
+        assert!(
+            errors(&compiled).iter().any(|f| f.cause.contains(cause)),
+            "{cause}: {:?}",
+            errors(&compiled)
+        );
+    }
 }
 
 #[test]
@@ -572,4 +606,26 @@ fn another_engine_runs_with_its_own_defaults() {
             design.pools[0].engine
         );
     }
+}
+
+#[test]
+fn routing_rules_need_something_to_go_by() {
+    let says = |design: &Design, words: &str| {
+        let compiled = check(design);
+        assert!(compiled.plan.is_some());
+        compiled
+            .findings
+            .iter()
+            .any(|f| f.severity == Severity::Warning && f.cause.contains(words))
+    };
+    let mut design = worked(1);
+    design.routing.entry = Rule::PrefixAware;
+    design.routing.local.max_local_prefill_length = 100;
+    assert!(says(&design, "no pool that prefills keeps prefixes"));
+    assert!(says(&design, "no service only prefills"));
+    design.pools[0].engine.caching.prefix = true;
+    assert!(!says(&design, "keeps prefixes"));
+    let mut apart = worked(0);
+    apart.routing = design.routing;
+    assert!(!says(&apart, "no service only prefills"));
 }

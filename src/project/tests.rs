@@ -426,6 +426,9 @@ fn every_example_opens_and_runs() {
                 ("colocated-1024-gpus" | "pdd-1024-gpus", _) => (1024, 128),
                 ("deepseek-v3-h200", "a") => (8, 1),
                 ("deepseek-v3-h200", _) => (16, 2),
+                ("step-3-afd", "a") => (32, 17),
+                ("step-3-afd", "b") => (40, 25),
+                ("step-3-afd", _) => (32, 2),
                 _ => (16, 4),
             };
             assert_eq!(
@@ -453,6 +456,20 @@ fn imported_models_survive_saving() {
         let text = to_text(&project);
         assert_eq!(parse(&text, "f.ron").unwrap(), project, "{}", model.name);
     }
+}
+
+#[test]
+fn a_split_is_written_where_it_is_chosen() {
+    let mut project = example("step-3-afd").unwrap();
+    let was = project.clone();
+    for service in &mut project.designs[0].services {
+        if let crate::plan::Service::Afd { split, .. } = service {
+            split.micro_batches = 2;
+            split.broadcast = false;
+        }
+    }
+    assert_ne!(project, was);
+    assert_eq!(parse(&to_text(&project), "f.ron").unwrap(), project);
 }
 
 #[test]

@@ -16,7 +16,7 @@ use super::record::{Recorder, Recording, Timeline};
 use super::replica::ReplicaState;
 use super::request::{Arena, ReqId};
 use super::summary::{Latency, Summary, Work};
-use crate::cost::{Fidelity, StepPricer, reaches};
+use crate::cost::{Fidelity, SplitPricer, StepPricer, reaches};
 #[cfg(test)]
 use crate::plan::Rule;
 use crate::plan::{FirstToken, KvTransfer, Phases, Plan};
@@ -296,18 +296,13 @@ impl<'a> Engine<'a> {
         let mut replicas: Vec<ReplicaState> = Vec::new();
         let mut lanes_of: Vec<Vec<(u32, u32)>> = Vec::new();
         for service in &plan.services {
-            let pool = &plan.pools[service.pool];
             let mut lanes = Vec::new();
-            for index in 0..pool.replicas.len() {
+            for index in 0..plan.copies(service) {
                 let id = u32::try_from(replicas.len()).unwrap_or(u32::MAX);
-                replicas.push(ReplicaState::new(
-                    service.pool,
-                    index,
-                    pool,
-                    &reaches,
-                    (longest, seed),
-                ));
-                lanes.extend((0..pool.layout.dp).map(|lane| (id, lane)));
+                let own = ReplicaState::new(plan, service, index, &reaches, (longest, seed));
+                let count = u32::try_from(own.lanes.len()).unwrap_or(u32::MAX);
+                lanes.extend((0..count).map(|lane| (id, lane)));
+                replicas.push(own);
             }
             lanes_of.push(lanes);
         }
@@ -327,7 +322,7 @@ impl<'a> Engine<'a> {
             } else {
                 (After::Decode, Vec::new())
             };
-            after.extend((0..pool.replicas.len()).map(|_| then));
+            after.extend((0..plan.copies(service)).map(|_| then));
             lanes_at.push(targets);
             if service.phases != Phases::Decode {
                 lanes_at[0].extend(lanes_of[index].iter().copied());
@@ -357,14 +352,19 @@ impl<'a> Engine<'a> {
             .collect();
         let pricers = (0..plan.pools.len())
             .map(|pool| {
-                plan.services.iter().any(|s| s.pool == pool).then(|| {
-                    Pricer::Plan(Box::new(StepPricer::new(
-                        &plan.topology,
-                        &plan.model,
-                        &plan.pools[pool],
-                        &scenario.fidelity,
-                    )))
-                })
+                let service = plan.services.iter().find(|s| s.pool == pool)?;
+                let split = SplitPricer::new(plan, service, &scenario.fidelity);
+                Some(split.map_or_else(
+                    || {
+                        Pricer::Plan(Box::new(StepPricer::new(
+                            &plan.topology,
+                            &plan.model,
+                            &plan.pools[pool],
+                            &scenario.fidelity,
+                        )))
+                    },
+                    |split| Pricer::Split(Box::new(split)),
+                ))
             })
             .collect();
         let burst = match scenario.load {

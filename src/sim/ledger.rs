@@ -8,7 +8,8 @@
 use super::lane::Batch;
 use super::queue::Nanos;
 use super::replica::Levels;
-use crate::cost::{Class, Femtos, Origin, Series, StepPrice};
+use super::split::SplitSum;
+use crate::cost::{Class, Femtos, Origin, Series, SplitUse, StepPrice};
 
 /// What a step carried. Some prefill decides its length, so a mixed step counts as one with prefill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,6 +90,8 @@ pub(super) struct Ledger {
     /// Tokens of each step's fullest lane, times lanes; against the tokens of all it says how much
     /// lanes wait for one another.
     pub(super) fullest: u128,
+    /// How its steps used the halves of a split.
+    pub(super) split: SplitSum,
 }
 
 /// Steps of a run that have been gone through.
@@ -114,6 +117,11 @@ impl Ledger {
             stage_busy: vec![0; stages],
             ..Self::default()
         }
+    }
+
+    /// A step used the halves of a split so.
+    pub(super) fn split(&mut self, used: SplitUse) {
+        self.split.add(used);
     }
 
     /// One stage of a step took `took`.

@@ -23,6 +23,7 @@ mod queue;
 mod record;
 mod replica;
 mod request;
+mod split;
 mod station;
 mod steady;
 mod summary;
@@ -35,6 +36,7 @@ pub use engine::{
 pub use record::{
     LinkLine, Progress, Recording, ReplicaBin, ReplicaLine, StepKind, Timeline, Trace, TraceEnd,
 };
+pub use split::SplitTime;
 pub use summary::{
     Counts, Extrapolated, Hidden, Latency, Provenance, Reuse, Stats, Summary, Window, Work,
 };

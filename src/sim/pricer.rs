@@ -1,11 +1,13 @@
 //! What a step costs a replica: the plan's compiled prices, or in tests a given rule.
 
-use crate::cost::{Class, Growth, LaneShape, Series, StepPrice, StepPricer};
+use crate::cost::{Class, Growth, LaneShape, Series, SplitPricer, SplitUse, StepPrice, StepPricer};
 
 /// Prices of a pool's steps.
 pub(super) enum Pricer {
     /// Compiled from the plan.
     Plan(Box<StepPricer>),
+    /// The same of a split.
+    Split(Box<SplitPricer>),
     /// A rule by what the lanes do, ps.
     #[cfg(test)]
     Given(fn(&[LaneShape<'_>]) -> u64),
@@ -16,6 +18,17 @@ impl Pricer {
     pub(super) fn farthest(&self) -> Option<(f64, Class)> {
         match self {
             Self::Plan(own) => own.farthest(),
+            Self::Split(own) => own.farthest(),
+            #[cfg(test)]
+            Self::Given(_) => None,
+        }
+    }
+
+    /// How the step priced last used the halves of a split.
+    pub(super) fn split_use(&self) -> Option<SplitUse> {
+        match self {
+            Self::Split(own) => Some(own.used()),
+            Self::Plan(_) => None,
             #[cfg(test)]
             Self::Given(_) => None,
         }
@@ -25,6 +38,7 @@ impl Pricer {
     pub(super) fn stage(&mut self, stage: usize, lanes: &[LaneShape<'_>]) -> StepPrice {
         match self {
             Self::Plan(own) => own.stage(stage, lanes),
+            Self::Split(own) => own.step(lanes),
             #[cfg(test)]
             Self::Given(rule) => StepPrice {
                 total: rule(lanes).saturating_mul(1000),
@@ -42,6 +56,7 @@ impl Pricer {
     ) -> Option<Series> {
         match self {
             Self::Plan(own) => own.series(lanes, first, overlap),
+            Self::Split(_) => None,
             #[cfg(test)]
             Self::Given(_) => None,
         }

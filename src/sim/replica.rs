@@ -13,15 +13,17 @@ use super::request::Arena;
 use super::station::{self, Station};
 use super::steady::{Run, step_time};
 use crate::cost::{LaneShape, Reach, StepPrice};
-use crate::plan::PlannedPool;
+use crate::plan::{Plan, PlannedPool, PlannedService};
 use std::rc::Rc;
 
 /// A replica.
 pub(super) struct ReplicaState {
     /// Index of its pool in the plan.
     pub(super) pool: usize,
-    /// Index of the replica in the pool.
+    /// Index of the replica in the pool; of a split, of the copy in the service.
     pub(super) index: usize,
+    /// Pool, replica in it and lane in that, of each lane.
+    pub(super) homes: Vec<(usize, usize, u32)>,
     pub(super) lanes: Vec<Lane>,
     /// Per cohort, per lane.
     pub(super) batches: Vec<Vec<Batch>>,
@@ -86,39 +88,57 @@ pub(super) struct Levels {
     pub(super) capacity: u64,
 }
 
+/// What a pool's lanes go by.
+fn settings(pool: &PlannedPool, longest: u32, seed: u64) -> Settings {
+    let engine = &pool.engine;
+    Settings {
+        budget: engine.max_num_batched_tokens,
+        max_seqs: engine.max_num_seqs,
+        block: engine.block_size,
+        chunked: engine.enable_chunked_prefill,
+        scheduling: engine.scheduling,
+        speculation: engine.speculation.clone(),
+        // A state is of one sequence's end: it can't be shared by the beginnings.
+        reuse: engine.caching.prefix && pool.memory.sequence.state == 0,
+        tiers: engine.caching.tiers.clone(),
+        longest,
+        capacity: pool.memory.pool_bytes(),
+        kv: Rc::new(pool.memory.sequence.clone()),
+        seed,
+    }
+}
+
 impl ReplicaState {
-    /// Idle. `reaches`: those of the model.
+    /// A copy of a service, idle. `reaches`: those of the model.
     pub(super) fn new(
-        pool_index: usize,
+        plan: &Plan,
+        service: &PlannedService,
         index: usize,
-        pool: &PlannedPool,
         reaches: &[Reach],
         (longest, seed): (u32, u64),
     ) -> Self {
+        let pool = &plan.pools[service.pool];
         let stages = pool.stages.len();
-        let lanes = pool.layout.dp as usize;
         let engine = &pool.engine;
-        let settings = Settings {
-            budget: engine.max_num_batched_tokens,
-            max_seqs: engine.max_num_seqs,
-            block: engine.block_size,
-            chunked: engine.enable_chunked_prefill,
-            scheduling: engine.scheduling,
-            speculation: engine.speculation.clone(),
-            // A state is of one sequence's end: it can't be shared by the beginnings.
-            reuse: engine.caching.prefix && pool.memory.sequence.state == 0,
-            tiers: engine.caching.tiers.clone(),
-            longest,
-            capacity: pool.memory.pool_bytes(),
-            kv: Rc::new(pool.memory.sequence.clone()),
-            seed,
-        };
+        let homes: Vec<(usize, usize, u32)> = plan
+            .shares(service, index)
+            .flat_map(|(pool, replica)| {
+                (0..plan.pools[pool].layout.dp).map(move |lane| (pool, replica, lane))
+            })
+            .collect();
+        let lanes = homes.len();
+        let all: Vec<Lane> = homes
+            .iter()
+            .map(|(pool, ..)| {
+                let settings = settings(&plan.pools[*pool], longest, seed);
+                Lane::new(settings, stages, reaches)
+            })
+            .collect();
         Self {
-            pool: pool_index,
+            pool: service.pool,
             index,
-            lanes: (0..lanes)
-                .map(|_| Lane::new(settings.clone(), stages, reaches))
-                .collect(),
+            homes,
+            lanes: all,
             batches: (0..stages)
                 .map(|_| (0..lanes).map(|_| Batch::default()).collect())
                 .collect(),
@@ -264,6 +284,9 @@ impl ReplicaState {
             price = pricer.stage(stage, lanes);
             let took = step_time(price.took(self.overlap));
             let exposed = price.exposed(self.overlap);
+            if let Some(used) = pricer.split_use() {
+                self.ledger.split(used);
+            }
             self.ledger.stage(phase, stage, &price, exposed, took);
             let enters = at.max(self.stage_free[stage]);
             at = enters.saturating_add(took);

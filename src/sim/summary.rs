@@ -209,6 +209,9 @@ pub struct Summary {
     pub breakdown: Vec<PoolTime>,
     /// What limits the run, the weightiest first.
     pub limits: Vec<Limit>,
+    /// How attention and FFN GPUs of each split spent its steps.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub splits: Vec<super::SplitTime>,
     /// What prefix caches saved; none where no pool has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reuse: Option<Reuse>,

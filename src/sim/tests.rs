@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 mod cases;
+mod disaggregated;
 mod engines;
 mod goldens;
 mod hostile;
@@ -20,7 +21,7 @@ mod placement;
 mod queueing;
 mod recording;
 mod schedules;
-mod split;
+mod splits;
 mod steady;
 mod turns;
 
@@ -509,7 +510,7 @@ fn the_worked_example_gives_the_committed_bytes() {
     });
     assert_eq!(
         hashes.map(|h| format!("{h:016x}")),
-        ["a820a588adf1ee52", "9fc9a4ae3a147154"]
+        ["5476fcf3dd241bb5", "d8902c1e92355c3d"]
     );
 }
 

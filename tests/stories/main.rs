@@ -16,6 +16,7 @@ mod operators;
 mod predictions;
 mod replay;
 mod sessions;
+mod step3;
 mod support;
 mod validations;
 mod window;

@@ -39,6 +39,17 @@ pub enum Resource {
 impl Resource {
     /// All, in the order a micro-batch meets them.
     pub const ALL: [Self; STAGES] = [Self::Attention, Self::Dispatch, Self::Ffn, Self::Combine];
+
+    /// Its word in results.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Attention => "attention",
+            Self::Dispatch => "dispatch",
+            Self::Ffn => "ffn",
+            Self::Combine => "combine",
+        }
+    }
 }
 
 /// Times of one micro-batch in one layer, by [`Resource`].

@@ -70,7 +70,22 @@ pub(in crate::cost) fn sent(model: &Model, run: usize, precision: Precision) -> 
     })
 }
 
-/// The routed experts of a MoE layer on one rank, for `lane` tokens of this lane and `all` tokens of all
+/// The router of a MoE layer for the tokens of a lane: its product, softmax and top-k.
+pub(in crate::cost) fn router(model: &Model, run: usize, lane: f64) -> Kernels {
+    let Ffn::Moe(moe) = &model.layers[run].ffn else {
+        return Vec::new();
+    };
+    let choices = real(moe.experts + moe.zero_experts);
+    vec![
+        (
+            Class::Experts,
+            Gemm::WIDE.linear(lane, real(model.hidden), choices),
+        ),
+        rows(Class::Experts, RowKind::Other, lane, 2.0 * choices, 2.0),
+    ]
+}
+
+/// The router and the routed experts of a MoE layer on one rank, for `lane` tokens of this lane and `all` tokens of all
 /// lanes. Expert load is balanced: every rank gets its share, and the number of distinct experts
 /// visited is what independent uniform choices give, `E · (1 − (1 − k/E)^tokens)`. Where some
 /// choices do nothing, `k` counts them and `E` in the fraction too (LongCat-Flash).
@@ -96,30 +111,25 @@ pub(in crate::cost) fn experts(
     let ep = f64::from(layout.ep);
     let width = real(moe.latent.unwrap_or(model.hidden));
     let visited = real(moe.experts) / ep * (1.0 - libm::pow(1.0 - chance, all));
-    let stream = |tokens, values| rows(Class::Experts, RowKind::Other, tokens, values, 2.0);
-    let mut kernels = vec![
-        (Class::Experts, Gemm::WIDE.linear(lane, h, choices)),
-        // Softmax and top-k.
-        stream(lane, 2.0 * choices),
-        (
-            Class::Experts,
-            Operator::Experts {
-                tokens: all,
-                top_k: k,
-                experts: real(moe.experts),
-                local: real(moe.experts) / ep,
-                copies: all * k / ep,
-                visited,
-                even: layout.redundant_experts > 0,
-                brought: Brought::Gathered,
-                hidden: width,
-                intermediate: real(own.intermediate),
-                matrices: if moe.ungated { 2.0 } else { 3.0 },
-                gemm: routed.gemm,
-                weights: routed.weights,
-            },
-        ),
-    ];
+    let mut kernels = router(model, run, lane);
+    kernels.push((
+        Class::Experts,
+        Operator::Experts {
+            tokens: all,
+            top_k: k,
+            experts: real(moe.experts),
+            local: real(moe.experts) / ep,
+            copies: all * k / ep,
+            visited,
+            even: layout.redundant_experts > 0,
+            brought: Brought::Gathered,
+            hidden: width,
+            intermediate: real(own.intermediate),
+            matrices: if moe.ungated { 2.0 } else { 3.0 },
+            gemm: routed.gemm,
+            weights: routed.weights,
+        },
+    ));
     if let Some(latent) = moe.latent {
         for (k, n) in [(h, real(latent)), (real(latent), h)] {
             kernels.push((Class::Experts, shared.linear(lane, k, n)));

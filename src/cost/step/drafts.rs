@@ -58,6 +58,7 @@ impl Drafter {
             }
         };
         let parts = Parts {
+            apart: None,
             model: Arc::clone(model),
             precision: pool.precision,
             kinds: kinds(model, &runs, ranks.layout, pool.precision, known),

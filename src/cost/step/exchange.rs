@@ -31,6 +31,8 @@ pub(super) struct Exchange {
     engine: EngineKind,
     layout: Layout,
     precision: Precision,
+    /// Nothing is exchanged: see [`Exchange::apart`].
+    apart: bool,
 }
 
 /// Ranks that exchange, by what they split.
@@ -102,7 +104,15 @@ impl Exchange {
             engine: engine.kind,
             layout,
             precision,
+            apart: false,
         }
+    }
+
+    /// Of FFN GPUs that attention GPUs send to: nothing is exchanged among them.
+    pub(super) const fn apart(mut self) -> Self {
+        self.carriers = [Carrier::None; 2];
+        self.apart = true;
+        self
     }
 
     /// Whether steps with prompts differ from those of decodes alone.
@@ -174,6 +184,9 @@ impl Exchange {
         let results = all * own.width * BF16;
         let of_lane = lane * own.hidden * BF16;
         let mut legs = Vec::with_capacity(4);
+        if self.apart {
+            return legs;
+        }
         let mut add = |leg| legs.push((leg, 1.0));
         let carrier = self.carriers[usize::from(prompts)];
         // Attention's sum leaves each TP rank with its part.

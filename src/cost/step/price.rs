@@ -113,7 +113,7 @@ impl StepPrice {
     }
 
     /// Adds the device's time and the launches of another part of the step.
-    pub(super) fn add_all(&mut self, other: &Self) {
+    pub(in crate::cost) fn add_all(&mut self, other: &Self) {
         self.total = self.total.saturating_add(other.total);
         let mine = self
             .by_class
@@ -132,7 +132,7 @@ impl StepPrice {
     }
 
     /// The device's time and the launches of so many such parts.
-    pub(super) fn times(&self, count: u32) -> Self {
+    pub(in crate::cost) fn times(&self, count: u32) -> Self {
         let many = |own: Femtos| own.saturating_mul(u64::from(count));
         Self {
             total: many(self.total),
@@ -151,7 +151,7 @@ impl StepPrice {
     clippy::cast_sign_loss,
     reason = "float casts saturate"
 )]
-pub(super) fn femtos(seconds: f64) -> Femtos {
+pub(in crate::cost) fn femtos(seconds: f64) -> Femtos {
     (seconds * 1e15 + 0.5) as Femtos
 }
 

@@ -12,9 +12,9 @@ use super::shape::LaneShape;
 use crate::cost::collective::{CommGroup, all_gather, all_reduce};
 use crate::cost::layer::{
     Kernels, PrefillShape, brought, by_tokens, embedding, experts, fusion, head, inner_reduction,
-    shared_experts,
+    router, shared_experts,
 };
-use crate::cost::operator::{Class, OpCost, Operator, Prices};
+use crate::cost::operator::{Brought, Class, OpCost, Operator, Prices};
 use crate::cost::roofline::RooflineOn;
 use crate::model::{Model, Precision};
 use crate::plan::{Engine, Joined, Layout};
@@ -72,6 +72,8 @@ pub(super) struct Parts {
     pub(super) last: bool,
     /// It starts from the target's hidden states and the embedding, brought together (MTP, EAGLE).
     pub(super) fuses: bool,
+    /// Its FFNs are served apart from attention: how their tokens come. Routers are attention's then.
+    pub(super) apart: Option<Brought>,
 }
 
 /// A stack of layers and its tables.
@@ -126,6 +128,11 @@ impl Tower {
             (ranks.layout, parts.precision),
             ranks.joined,
         );
+        let exchange = if parts.apart.is_some() {
+            exchange.apart()
+        } else {
+            exchange
+        };
         let launches = Launches::of(
             &parts.model,
             kinds,
@@ -444,7 +451,13 @@ impl Tower {
         let lane = n / f64::from(ranks.layout.dp);
         for kind in self.parts.kinds.iter().filter(|kind| kind.moe) {
             let kernels = experts(model, kind.run, ranks.layout, *precision, lane, n);
-            let kernels = brought(kernels, self.exchange.brought(prompts));
+            let kernels = match self.parts.apart {
+                Some(how) => {
+                    let router = router(model, kind.run, lane).len();
+                    brought(kernels[router..].to_vec(), how)
+                }
+                None => brought(kernels, self.exchange.brought(prompts)),
+            };
             add(price, ranks, &kernels, kind.count);
             let shared = shared_experts(model, kind.run, ranks.layout, *precision, lane);
             let beside = lane <= f64::from(ranks.engine.shared_experts_beside());
@@ -502,11 +515,11 @@ fn put(rows: &mut Vec<Option<StepPrice>>, index: usize, price: StepPrice) {
 }
 
 /// A collective, so many times.
-fn add_cost(price: &mut StepPrice, cost: &OpCost, times: f64) {
+pub(super) fn add_cost(price: &mut StepPrice, cost: &OpCost, times: f64) {
     price.add(Class::Communication, Priced::of(cost).times(times));
 }
 
-fn add(price: &mut StepPrice, ranks: &Ranks, kernels: &Kernels, times: f64) {
+pub(super) fn add(price: &mut StepPrice, ranks: &Ranks, kernels: &Kernels, times: f64) {
     add_kernels(price, &*ranks.prices, kernels.iter().copied(), times);
 }
 

@@ -35,20 +35,26 @@ impl Compiling<'_> {
     /// Says so where one request of the workload does not fit.
     pub(super) fn fits(
         &mut self,
+        model: &Model,
         pool: &Pool,
         gpu: &Gpu,
         draft: Option<&Model>,
         (layout, count): (Layout, u32),
         memory: &MemoryBudget,
     ) {
-        if matches!(pool.role, Role::Attention | Role::Ffn) {
-            return;
-        }
-        let longest = self.demand.longest_context.max(1);
+        let longest = match pool.role {
+            Role::Ffn => 0,
+            _ => self.demand.longest_context.max(1),
+        };
         if memory.shortfall.is_none() && memory.kv_tokens >= longest {
             return;
         }
-        let cause = cause(self.model, gpu, layout, memory, longest);
+        let cause = cause(model, gpu, layout, memory, longest);
+        if matches!(pool.role, Role::Attention | Role::Ffn) {
+            let place = Place::Pool(pool.id.clone());
+            self.findings.push(Finding::error(place, cause));
+            return;
+        }
         let search = Search {
             model: self.model,
             engine: &pool.engine,

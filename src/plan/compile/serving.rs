@@ -1,9 +1,11 @@
 //! Services and feeds of a design: who serves, who hands over to whom, and what is wrong with that.
 
 use super::super::finding::{Finding, Place};
-use super::super::frozen::{PlannedPool, PlannedService};
-use super::super::pool::{Phases, Pool, PoolId, Role, Service};
+use super::super::frozen::{PlannedPool, PlannedService, PlannedSplit};
+use super::super::pool::{Phases, Pool, PoolId, Role, Service, Split};
+use super::super::routing::Rule;
 use super::Compiling;
+use crate::catalog::Dtype;
 use crate::cluster::Router;
 
 impl Compiling<'_> {
@@ -30,22 +32,32 @@ impl Compiling<'_> {
                             // Pools that can't serve drop out of the plan; count those before.
                             pool: pools[..index].iter().flatten().count(),
                             phases: *phases,
+                            split: None,
                         });
                     }
                 }
                 Service::Afd {
-                    id, attention, ffn, ..
+                    id,
+                    attention,
+                    ffn,
+                    phases,
+                    split,
                 } => {
-                    let cause = self.split_misuse(service, attention, ffn).unwrap_or_else(|| {
-                        "this version can draw and save attention/FFN splits, not run them yet: paint co-located, prefill or decode to simulate"
-                            .to_owned()
-                    });
-                    self.findings
-                        .push(Finding::error(Place::Service(id.clone()), cause));
+                    let found = match self.split_misuse(service, attention, ffn) {
+                        Some(cause) => Err(cause),
+                        None => self.split(pools, (attention, ffn), *phases, *split),
+                    };
+                    match found {
+                        Ok(own) => planned.extend(own),
+                        Err(cause) => self
+                            .findings
+                            .push(Finding::error(Place::Service(id.clone()), cause)),
+                    }
                 }
             }
         }
         self.lone_halves();
+        self.routing(pools);
         let has = |phase: Phases| {
             self.design
                 .services
@@ -68,6 +80,28 @@ impl Compiling<'_> {
             self.findings.push(Finding::error(Place::Design, cause));
         }
         planned
+    }
+
+    /// Rules of routing that have nothing to go by.
+    fn routing(&mut self, pools: &[Option<PlannedPool>]) {
+        let routing = &self.design.routing;
+        let mut live = pools.iter().flatten();
+        if routing.entry == Rule::PrefixAware
+            && live.all(|pool| !pool.engine.caching.prefix || pool.role == Role::Decode)
+        {
+            self.findings.push(Finding::warning(
+                Place::Design,
+                "requests are routed by their prompts' beginnings, but no pool that prefills keeps prefixes: turn prefix caching on".to_owned(),
+            ));
+        }
+        let prefills = self.design.services.iter();
+        let apart = prefills.clone().any(|s| s.phases() == Phases::Prefill);
+        if !routing.local.is_off() && !apart {
+            self.findings.push(Finding::warning(
+                Place::Design,
+                "prompts are to be prefilled where they decode, but that is so anyway: no service only prefills".to_owned(),
+            ));
+        }
     }
 
     /// Why a service can't take its pool: it does what the pool's role does, alone.
@@ -114,6 +148,75 @@ impl Compiling<'_> {
                 None
             }
         })
+    }
+
+    /// A split as it runs; nothing where a pool of it can't serve, which has been said.
+    fn split(
+        &self,
+        pools: &[Option<PlannedPool>],
+        (attention, ffn): (&[PoolId], &PoolId),
+        phases: Phases,
+        how: Split,
+    ) -> Result<Option<PlannedService>, String> {
+        if !(1..=Split::MOST_MICRO_BATCHES).contains(&how.micro_batches) {
+            return Err(format!(
+                "{} micro-batches: a step is dealt into 1 to {}",
+                how.micro_batches,
+                Split::MOST_MICRO_BATCHES
+            ));
+        }
+        for format in [how.dispatch, how.combine] {
+            if !matches!(format, Dtype::Bf16 | Dtype::Fp8) {
+                return Err(format!(
+                    "activations in {}: attention and FFN GPUs send BF16 or FP8",
+                    format.name()
+                ));
+            }
+        }
+        let live: Vec<&PlannedPool> = pools.iter().flatten().collect();
+        let index = |id: &PoolId| live.iter().position(|pool| pool.id == *id);
+        let Some(ffn) = index(ffn) else {
+            return Ok(None);
+        };
+        let Some(attention) = attention.iter().map(index).collect::<Option<Vec<_>>>() else {
+            return Ok(None);
+        };
+        let copies = live[ffn].replicas.len();
+        let mut router = Router::new(self.topology);
+        for pool in &attention {
+            let own = live[*pool];
+            if !own.replicas.len().is_multiple_of(copies) {
+                return Err(format!(
+                    "{} attention replicas of “{}” can't be dealt out evenly to {copies} of “{}”: paint a multiple, or make the FFN replicas larger",
+                    own.replicas.len(),
+                    own.name,
+                    live[ffn].name
+                ));
+            }
+            let each = own.replicas.len() / copies;
+            for (at, replica) in own.replicas.iter().enumerate() {
+                let (from, to) = (
+                    replica.ranks[0],
+                    live[ffn].replicas[at / each.max(1)].ranks[0],
+                );
+                if router.path(from, to).is_none() {
+                    return Err(format!(
+                        "attention GPU {} can't reach FFN GPU {}: draw a link between them",
+                        self.topology.gpu(from).address,
+                        self.topology.gpu(to).address
+                    ));
+                }
+            }
+        }
+        Ok(Some(PlannedService {
+            pool: attention[0],
+            phases,
+            split: Some(PlannedSplit {
+                attention,
+                ffn,
+                how,
+            }),
+        }))
     }
 
     /// Why pools can't be the halves of a split: attention pools attend, the FFN pool has the FFNs.
@@ -214,6 +317,9 @@ impl Compiling<'_> {
             let named = |id| {
                 self.design.services.iter().find_map(|s| match s {
                     Service::Whole { id: own, pool, .. } if own == id => Some(pool.clone()),
+                    Service::Afd {
+                        id: own, attention, ..
+                    } if own == id => attention.first().cloned(),
                     _ => None,
                 })
             };
@@ -247,7 +353,11 @@ impl Compiling<'_> {
             }
         }
         for (from, to) in &feeds {
-            self.all_joined(live[services[*from].pool], live[services[*to].pool]);
+            for prefill in services[*from].holders() {
+                for decode in services[*to].holders() {
+                    self.all_joined(live[*prefill], live[*decode]);
+                }
+            }
         }
         for service in of(Phases::Prefill) {
             if !feeds.iter().any(|(from, _)| *from == service) && !of(Phases::Decode).is_empty() {

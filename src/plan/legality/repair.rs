@@ -20,7 +20,7 @@ pub(in crate::plan) fn legal_tps(facts: &Facts, most: u32) -> Vec<u32> {
                 facts,
                 layout,
                 // Rules of one engine are about EP and DP.
-                engine: EngineKind::Vllm,
+                engine: Some(EngineKind::Vllm),
             };
             case.breaks(Degree::Tp).is_none()
         })

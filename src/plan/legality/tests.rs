@@ -289,7 +289,7 @@ proptest! {
         let before = pool(layout, kind, precision);
         let facts = Facts::of(&model, precision.weights);
         let broken = |layout: Layout| -> Vec<Degree> {
-            let case = Case { facts: &facts, layout, engine: kind };
+            let case = Case { facts: &facts, layout, engine: Some(kind) };
             Degree::ALL.into_iter().filter(|d| case.breaks(*d).is_some()).collect()
         };
         let degrees = broken(layout);

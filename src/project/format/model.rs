@@ -5,7 +5,7 @@ use super::mirror::{Frozen, frozen_enum, frozen_struct};
 use crate::catalog::{self, ModelId};
 use crate::model::{self, MAX_ASSUMPTION, MAX_ASSUMPTIONS};
 
-frozen_enum!(Dtype as catalog::Dtype {
+frozen_enum!(#[derive(PartialEq)] Dtype as catalog::Dtype {
     Fp32,
     Bf16,
     Fp8,

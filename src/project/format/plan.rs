@@ -169,7 +169,21 @@ frozen_enum!(Phases as plan::Phases {
 
 frozen_enum!(Service as plan::Service {
     Whole { id: ServiceId, pool: PoolId, phases: Phases },
-    Afd { id: ServiceId, attention: Vec<PoolId>, ffn: PoolId, phases: Phases },
+    Afd {
+        id: ServiceId,
+        attention: Vec<PoolId>,
+        ffn: PoolId,
+        phases: Phases,
+        #[serde(default = "lacking", skip_serializing_if = "is_lacking")]
+        split: Split,
+    },
+});
+
+frozen_struct!(#[derive(PartialEq)] Split as plan::Split {
+    micro_batches: u32,
+    dispatch: Dtype,
+    combine: Dtype,
+    broadcast: bool,
 });
 
 frozen_struct!(Feed as plan::Feed {

@@ -223,6 +223,7 @@ pub(super) fn everything() -> Project {
                     attention: vec![pool("p3")],
                     ffn: pool("p4"),
                     phases: Phases::Decode,
+                    split: crate::plan::Split::default(),
                 },
             ],
             feeds: vec![Feed {

@@ -39,6 +39,7 @@ fn summary(ttft_ms: f64, saturated: bool) -> Arc<Summary> {
         busiest_link_full: 0.0,
         kv_peak: Vec::new(),
         breakdown: Vec::new(),
+        splits: Vec::new(),
         limits: Vec::new(),
         provenance: Provenance {
             fidelity: "Roofline",

@@ -22,6 +22,18 @@ const MOST: f64 = 0.9;
 #[derive(Debug, Default)]
 pub(super) struct Background(BTreeMap<u32, Vec<u32>>);
 
+/// All GPUs of a replica, those of a split's FFN too.
+fn ranks(plan: &Plan, replica: &ReplicaState) -> BTreeSet<GpuIx> {
+    let homes = replica.homes.iter().map(|(pool, index, _)| (*pool, *index));
+    let service = plan.services.iter().find(|own| own.pool == replica.pool);
+    let ffn = service.and_then(|own| own.split.as_ref());
+    homes
+        .chain(ffn.map(|split| (split.ffn, replica.index)))
+        .flat_map(|(pool, index)| &plan.pools[pool].replicas[index].ranks)
+        .copied()
+        .collect()
+}
+
 impl Background {
     /// Finds the NIC ports of all replicas that span scale-up domains.
     pub(super) fn new(plan: &Plan, replicas: &[ReplicaState]) -> Self {
@@ -29,10 +41,10 @@ impl Background {
         let mut router = Router::new(topology);
         let mut by_channel: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
         for (id, replica) in (0_u32..).zip(replicas) {
-            let ranks = &plan.pools[replica.pool].replicas[replica.index].ranks;
+            let ranks = ranks(plan, replica);
             let domain = |gpu: GpuIx| topology.gpu(gpu).domain;
             let firsts = |own: GpuIx| ranks.iter().find(|other| domain(**other) != domain(own));
-            for gpu in ranks {
+            for gpu in &ranks {
                 let Some(other) = firsts(*gpu) else {
                     break;
                 };

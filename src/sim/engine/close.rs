@@ -5,6 +5,7 @@ use crate::cluster::ChannelId;
 use crate::cost::{Class, Origin};
 use crate::sim::breakdown::breakdown;
 use crate::sim::pricer::Pricer;
+use crate::sim::split::splits;
 use crate::sim::summary::{Extrapolated, Provenance, Reuse, Summary};
 use crate::sim::verdict::{Facts, verdict};
 
@@ -165,6 +166,7 @@ impl Engine<'_> {
             busiest_link_full: busiest.map_or(0.0, |(_, _, full)| full),
             kv_peak,
             breakdown: pools,
+            splits: splits(plan, &self.replicas),
             limits,
             reuse: self.reuse(),
             provenance: Provenance {

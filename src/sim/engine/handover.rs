@@ -359,16 +359,16 @@ impl Engine<'_> {
 
     fn find_route(&mut self, from: (u32, u32), to: (u32, u32)) -> Option<Route> {
         let plan = self.plan;
-        let (source, target) = (
-            &self.replicas[from.0 as usize],
-            &self.replicas[to.0 as usize],
-        );
+        let home = |(replica, lane): (u32, u32)| {
+            let (pool, index, lane) = self.replicas[replica as usize].homes[lane as usize];
+            (&plan.pools[pool], index, lane)
+        };
         let shape = kv_transfer(
             &mut self.wires.router,
             &plan.model,
             &|channel| plan.topology.channel(channel).rate.get(),
-            (&plan.pools[source.pool], source.index, from.1),
-            (&plan.pools[target.pool], target.index, to.1),
+            home(from),
+            home(to),
         )?;
         Some(Route {
             latency: nanos(shape.latency + self.wires.latency),
