@@ -7,8 +7,9 @@
 //! transfer costs what it disturbs and not what is under way.
 //!
 //! That is exact. Where more than [`EXACT`] flows are under way at once, which takes links that are
-//! full, changes are gathered: those of a millisecond ([`TICK`]) are felt together at its end, new flows
-//! wait that long and the share of ended ones is idle. Each flow still ends when its bytes are through.
+//! full, changes are gathered: those of a millisecond ([`TICK`]; of as many as there are thousands under
+//! way) are felt together at its end, new flows wait that long and the share of ended ones is idle. Each
+//! flow still ends when its bytes are through.
 
 mod fair;
 #[cfg(test)]
@@ -219,7 +220,9 @@ impl Network {
         if self.under_way <= self.exact || self.due.is_some_and(|due| due <= now) {
             self.refill(now);
         } else if self.due.is_none() {
-            self.due = Some(now.saturating_add(TICK) / TICK * TICK);
+            // As much work per second however many there are.
+            let tick = TICK * (self.under_way / EXACT).max(1) as Nanos;
+            self.due = Some(now.saturating_add(tick) / tick * tick);
         }
     }
 

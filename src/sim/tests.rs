@@ -510,7 +510,7 @@ fn the_worked_example_gives_the_committed_bytes() {
     });
     assert_eq!(
         hashes.map(|h| format!("{h:016x}")),
-        ["5476fcf3dd241bb5", "d8902c1e92355c3d"]
+        ["6fb8dc9e95812988", "e49f5671373f978e"]
     );
 }
 

@@ -2,12 +2,13 @@
 
 use crate::support::{Program, text};
 
-/// Llama 3.1 70B prefills on one server and decodes on another, joined by so many 400 Gb/s links.
+/// Two replicas of Llama 3.1 70B prefill on one server and two decode on another, joined by so many
+/// 400 Gb/s links.
 fn design(links: u32, first_token: &str) -> String {
     let pool = |id: &str, role: &str, node: &str| {
         format!(
             r#"(
-            id: "{id}", name: "{role}", role: {role}, gpus: ["{node}/0/0-3"],
+            id: "{id}", name: "{role}", role: {role}, gpus: ["{node}/0/0-7"],
             layout: (tp: 4, pp: 1, dp: 1, ep: 1),
             engine: (
               kind: Vllm, version: "0.11.0", max_num_batched_tokens: 32768, max_num_seqs: 64, block_size: 16,
@@ -97,7 +98,7 @@ fn simulate_says_whether_the_network_matters() {
             "simulate",
             text(&file),
             "--rate",
-            "1",
+            "0.5",
             "--requests",
             "30",
             "--fidelity",
