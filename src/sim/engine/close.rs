@@ -134,8 +134,13 @@ impl Engine<'_> {
                 (plan.topology.channel_name(id), share)
             });
         let pools = breakdown(plan, &self.replicas, self.now);
+        let halves = splits(plan, &self.replicas, |pool| {
+            let own = self.pricers[pool].as_ref();
+            own.map(Pricer::split_step).unwrap_or_default()
+        });
         let limits = verdict(&Facts {
             plan,
+            splits: &halves,
             pools: &pools,
             kv_peak: &kv_peak,
             busiest_link: busiest_link.as_ref(),
@@ -164,7 +169,7 @@ impl Engine<'_> {
             busiest_link,
             kv_peak,
             breakdown: pools,
-            splits: splits(plan, &self.replicas),
+            splits: halves,
             limits,
             reuse: self.reuse(),
             provenance: Provenance {
