@@ -11,6 +11,7 @@ mod calibrations;
 mod command_line;
 mod deployments;
 mod layers;
+mod links;
 mod operators;
 mod predictions;
 mod replay;
