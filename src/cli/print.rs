@@ -147,6 +147,16 @@ pub(super) fn summary(summary: &Summary) -> String {
             summary.busiest_link_full * 100.0
         ));
     }
+    for own in &summary.splits {
+        lines.push(format!(
+            "  AFD        {} micro-batches; of a step attention works {:.0} %, dispatch {:.0} %, FFN {:.0} %, combine {:.0} %",
+            own.micro_batches,
+            own.attention * 100.0,
+            own.dispatch * 100.0,
+            own.ffn * 100.0,
+            own.combine * 100.0
+        ));
+    }
     let peaks: Vec<String> = summary
         .kv_peak
         .iter()

@@ -34,6 +34,16 @@ impl Pricer {
         }
     }
 
+    /// The layers of a split's fullest step of decodes so far.
+    pub(super) fn split_step(&self) -> Vec<crate::cost::Run> {
+        match self {
+            Self::Split(own) => own.fullest().to_vec(),
+            Self::Plan(_) => Vec::new(),
+            #[cfg(test)]
+            Self::Given(_) => Vec::new(),
+        }
+    }
+
     /// The price of one stage of a step.
     pub(super) fn stage(&mut self, stage: usize, lanes: &[LaneShape<'_>]) -> StepPrice {
         match self {

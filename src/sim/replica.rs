@@ -13,7 +13,8 @@ use super::request::Arena;
 use super::station::{self, Station};
 use super::steady::{Run, step_time};
 use crate::cost::{LaneShape, Reach, StepPrice};
-use crate::plan::{Plan, PlannedPool, PlannedService};
+use crate::plan::{EngineKind, Plan, PlannedPool, PlannedService};
+use crate::units::real;
 use std::rc::Rc;
 
 /// A replica.
@@ -127,6 +128,13 @@ impl ReplicaState {
             })
             .collect();
         let lanes = homes.len();
+        // vLLM starts an API server for each lane (`--api-server-count`); lanes of a split are engines of
+        // their own. The others' lanes share one.
+        let servers = if service.split.is_some() || engine.kind == EngineKind::Vllm {
+            real(lanes.max(1) as u64)
+        } else {
+            1.0
+        };
         let all: Vec<Lane> = homes
             .iter()
             .map(|(pool, ..)| {
@@ -145,8 +153,8 @@ impl ReplicaState {
             in_flight: vec![false; stages],
             next_cohort: 0,
             stage_free: vec![0; stages],
-            front: Station::new(engine.host.request),
-            back: Station::new(engine.host.per_token()),
+            front: Station::new(engine.host.request * (1.0 / servers)),
+            back: Station::new(engine.host.per_token() * (1.0 / servers)),
             network: station::nanos(engine.host.network),
             overlap: engine.host.overlap,
             started: 0,

@@ -2,7 +2,7 @@
 
 use super::ledger::Ledger;
 use super::replica::ReplicaState;
-use crate::cost::{Resource, STAGES, SplitUse};
+use crate::cost::{Resource, Run, STAGES, SplitUse};
 use crate::plan::Plan;
 use serde::Serialize;
 
@@ -46,11 +46,18 @@ pub struct SplitTime {
     pub ffn_bubble: f64,
     /// Who sets the pace: `attention`, `dispatch`, `ffn` or `combine`.
     pub bound: &'static str,
+    /// The layers of its fullest step of decodes, for that step's Gantt.
+    #[serde(skip)]
+    pub step: Vec<Run>,
 }
 
 /// Of every split service.
 #[expect(clippy::cast_precision_loss, reason = "shares for people")]
-pub(super) fn splits(plan: &Plan, replicas: &[ReplicaState]) -> Vec<SplitTime> {
+pub(super) fn splits(
+    plan: &Plan,
+    replicas: &[ReplicaState],
+    step: impl Fn(usize) -> Vec<Run>,
+) -> Vec<SplitTime> {
     let mut found = Vec::new();
     for service in &plan.services {
         let Some(split) = &service.split else {
@@ -88,6 +95,7 @@ pub(super) fn splits(plan: &Plan, replicas: &[ReplicaState]) -> Vec<SplitTime> {
             attention_bubble: 1.0 - share(Resource::Attention),
             ffn_bubble: 1.0 - share(Resource::Ffn),
             bound: bound.word(),
+            step: step(service.pool),
         });
     }
     found

@@ -11,6 +11,7 @@
 //! bytes of a weight (Williams et al., *Roofline*, 2009).
 
 use super::breakdown::{PhaseTime, PoolTime};
+use super::split::SplitTime;
 use crate::cost::Class;
 use crate::model::Model;
 use crate::plan::{Plan, PlannedPool};
@@ -40,6 +41,7 @@ const FULL: f64 = 0.95;
 pub(super) struct Facts<'a> {
     pub(super) plan: &'a Plan,
     pub(super) pools: &'a [PoolTime],
+    pub(super) splits: &'a [SplitTime],
     /// Largest share of KV memory in use, by pool of the plan.
     pub(super) kv_peak: &'a [(String, f64)],
     pub(super) busiest_link: Option<&'a (String, f64)>,
@@ -68,6 +70,7 @@ pub(super) fn verdict(facts: &Facts<'_>) -> Vec<Limit> {
             text: format!("{who}{text}"),
         }));
     }
+    limits.extend(facts.splits.iter().map(pace));
     if let Some((link, share)) = facts.busiest_link {
         limits.push(Limit {
             kind: "link",
@@ -233,6 +236,28 @@ fn unused(own: &PoolTime, pools: &[PoolTime]) -> Vec<Said> {
         said.push(("bubble", own.bubble, text));
     }
     said
+}
+
+/// Which half of a split the other waits for.
+fn pace(own: &SplitTime) -> Limit {
+    let (attention, ffn) = (percent(own.attention_bubble), percent(own.ffn_bubble));
+    let (who, weight) = match own.bound {
+        "attention" => ("attention sets the pace", own.ffn_bubble),
+        "ffn" => ("the FFN sets the pace", own.attention_bubble),
+        _ => (
+            "the links between attention and FFN set the pace",
+            own.attention_bubble.min(own.ffn_bubble),
+        ),
+    };
+    Limit {
+        kind: "afd",
+        weight: weight.clamp(0.0, 1.0),
+        text: format!(
+            "{who}: in a step attention GPUs of {} wait {attention} of the time, FFN GPUs of {} {ffn}",
+            own.attention_pools.join(", "),
+            own.ffn_pool
+        ),
+    }
 }
 
 /// Some wait for others.

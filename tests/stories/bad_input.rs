@@ -23,7 +23,7 @@ fn documents_that_are_broken() {
         ),
         (
             "future",
-            good.replacen("version: 4", "version: 99", 1),
+            good.replacen("version: 5", "version: 99", 1),
             "99",
         ),
         ("typo", good.replacen("groups", "gruops", 1), "gruops"),

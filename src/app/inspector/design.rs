@@ -1,6 +1,6 @@
 //! Nothing is selected: the design as a whole, the workload and the limits.
 
-use super::{Inspected, findings_ui, model, title_ui, workload};
+use super::{Inspected, findings_ui, model, serving, title_ui, workload};
 use crate::app::command::{Action, Actions, UiCommand};
 use crate::app::selection::{Item, Selection};
 use crate::app::theme::{RADIUS, Theme, space};
@@ -49,6 +49,7 @@ pub(super) fn design_ui(ui: &mut Ui, view: &Inspected<'_>, actions: &mut Actions
     for pool in &view.design.pools {
         pool_row(ui, view, pool, actions);
     }
+    serving::routing_ui(ui, view, actions);
     workload::workload_ui(ui, view, actions);
     findings_ui(
         ui,

@@ -9,6 +9,7 @@ mod many;
 mod memory;
 mod model;
 mod pool;
+mod serving;
 mod workload;
 
 pub use memory::{bar_ui, kv_length, legend_ui};

@@ -2,7 +2,7 @@
 
 use super::design::layout_text;
 use super::model::precision_ui;
-use super::{Inspected, engine, findings_ui, memory, title_ui};
+use super::{Inspected, engine, findings_ui, memory, serving, title_ui};
 use crate::app::command::Actions;
 use crate::app::theme::space;
 use crate::app::totals::{pool_gpu, pool_gpus};
@@ -53,6 +53,7 @@ pub(super) fn pool_ui(ui: &mut Ui, view: &Inspected<'_>, pool: &Pool, actions: &
     layout_ui(ui, view, pool, count, actions);
     section(ui, theme, "Precision");
     precision_ui(ui, view, pool, actions);
+    serving::split_ui(ui, view, pool, actions);
     memory_ui(ui, view, pool);
     findings_ui(
         ui,

@@ -2,6 +2,7 @@
 //! the left, on the right a table per pool of operator classes by what steps carried.
 
 use super::plot::short;
+use super::step_gantt::step_ui;
 use super::{ResultsView, Shown, empty_ui, provenance_ui, what_to_do};
 use crate::app::style;
 use crate::app::theme::{Theme, space};
@@ -64,6 +65,10 @@ pub(super) fn breakdown_ui(ui: &mut Ui, view: &mut ResultsView, shown: &Shown<'_
         ScrollArea::both()
             .auto_shrink([false, false])
             .show(ui, |ui| {
+                for own in &point.summary.splits {
+                    step_ui(ui, theme, own);
+                    ui.add_space(space::M);
+                }
                 ui.horizontal_top(|ui| {
                     ui.spacing_mut().item_spacing.x = 0.0;
                     let width = (size.x * 0.37).clamp(240.0, 460.0);

@@ -12,6 +12,7 @@ mod model;
 mod numbers;
 mod plot;
 mod problems;
+mod step_gantt;
 mod still;
 mod table;
 pub(super) mod validation;

@@ -48,6 +48,9 @@ pub struct SplitPricer {
     gap: Femtos,
     runs: Vec<Run>,
     used: SplitUse,
+    /// Tokens of the fullest step of decodes so far, and its layers.
+    fullest: u32,
+    kept: Vec<Run>,
     reach: Vec<u64>,
     chunks: Vec<Chunk>,
 }
@@ -116,6 +119,8 @@ impl SplitPricer {
             gap: femtos(engine.host.gap.get()),
             runs: Vec::new(),
             used: SplitUse::default(),
+            fullest: 0,
+            kept: Vec::new(),
             reach: Vec::new(),
             chunks: Vec::new(),
         })
@@ -125,6 +130,12 @@ impl SplitPricer {
     #[must_use]
     pub fn runs(&self) -> &[Run] {
         &self.runs
+    }
+
+    /// The layers of the fullest step of decodes priced so far.
+    #[must_use]
+    pub fn fullest(&self) -> &[Run] {
+        &self.kept
     }
 
     /// How the step priced last used its resources.
@@ -212,6 +223,11 @@ impl SplitPricer {
         } else {
             drains.took
         };
+        let tokens = lanes.iter().map(LaneShape::tokens).sum();
+        if decodes && tokens > self.fullest {
+            self.fullest = tokens;
+            self.kept.clone_from(&self.runs);
+        }
         self.used = SplitUse {
             busy: drains.busy,
             took,

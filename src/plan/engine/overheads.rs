@@ -48,7 +48,7 @@ impl Overheads {
         "sustained load",
     ];
     /// The largest that is plausible of each: seconds, and a share.
-    pub const MOST: [f64; Self::COUNT] = [30e-6, 6e-3, 60e-6, 40e-3, 20e-6, 0.6];
+    pub const MOST: [f64; Self::COUNT] = [30e-6, 6e-3, 40e-6, 40e-3, 20e-6, 0.6];
 
     /// The numbers, seconds but for the last.
     #[must_use]

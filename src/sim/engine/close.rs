@@ -135,8 +135,13 @@ impl Engine<'_> {
             (plan.topology.channel_name(id), share)
         });
         let pools = breakdown(plan, &self.replicas, self.now);
+        let halves = splits(plan, &self.replicas, |pool| {
+            let own = self.pricers[pool].as_ref();
+            own.map(Pricer::split_step).unwrap_or_default()
+        });
         let limits = verdict(&Facts {
             plan,
+            splits: &halves,
             pools: &pools,
             kv_peak: &kv_peak,
             busiest_link: busiest_link.as_ref(),
@@ -166,7 +171,7 @@ impl Engine<'_> {
             busiest_link_full: busiest.map_or(0.0, |(_, _, full)| full),
             kv_peak,
             breakdown: pools,
-            splits: splits(plan, &self.replicas),
+            splits: halves,
             limits,
             reuse: self.reuse(),
             provenance: Provenance {
