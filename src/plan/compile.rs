@@ -1,6 +1,7 @@
 //! From a design to a [`Plan`], or to the findings that say why not. All of them, not the first.
 
 mod fits;
+mod routing;
 mod serving;
 
 use super::design::{Design, ModelRef};

@@ -7,6 +7,7 @@ mod close;
 mod handover;
 mod serve;
 mod turns;
+mod wires;
 
 use super::lane::Ended;
 use super::metrics::Metrics;
@@ -23,11 +24,11 @@ use crate::plan::{FirstToken, KvTransfer, Phases, Plan};
 use crate::workload::{Arrivals, Load, Segment, Source, Trace, Workload, WorkloadError};
 use background::Background;
 use choose::Place;
-use handover::Wires;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
 use turns::Rounds;
+use wires::Wires;
 
 /// Everything that decides a run.
 #[derive(Clone)]

@@ -11,7 +11,9 @@ use crate::app::command::Actions;
 use crate::app::theme::space;
 use crate::app::totals::pool_gpu;
 use crate::app::widgets::{Rows, choice, count_field, number_field, section, text_field};
-use crate::plan::{Engine, EngineKind, ExpertExchange, FirstToken, KvTransfer, Pool, Setting};
+use crate::plan::{
+    Engine, EngineKind, ExpertExchange, FirstToken, KvTransfer, Pool, Role, Setting,
+};
 use eframe::egui::Ui;
 use line::Line;
 
@@ -106,14 +108,16 @@ fn budgets_ui(ui: &mut Ui, line: &Line<'_>, actions: &mut Actions) {
         },
         |e, first| e.first_token = first,
     );
-    line.pick(
-        ui,
-        actions,
-        Setting::KvTransfer,
-        (engine.kv_transfer, &KvTransfer::ALL),
-        KvTransfer::name,
-        |e, own| e.kv_transfer = own,
-    );
+    if line.pool.role == Role::Prefill {
+        line.pick(
+            ui,
+            actions,
+            Setting::KvTransfer,
+            (engine.kv_transfer, &KvTransfer::ALL),
+            KvTransfer::name,
+            |e, own| e.kv_transfer = own,
+        );
+    }
     exchange_ui(ui, line, actions);
 }
 

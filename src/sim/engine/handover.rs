@@ -9,86 +9,15 @@
 //! of the step. (A flow that is faster than the layers is computed sooner than it could be; the end is
 //! not.) Decode goes on when all of it is there.
 
+use super::wires::nanos;
 use super::{Engine, Handoff};
-use crate::cluster::Router;
-use crate::cost::{TransferEngine, TransferShape, kv_transfer, transfer_rates};
-use crate::plan::{FirstToken, KvTransfer, Plan};
-use crate::sim::network::{Network, uses};
+use crate::plan::{FirstToken, KvTransfer};
 use crate::sim::queue::{Event, Nanos};
 use crate::sim::request::ReqId;
-use std::collections::BTreeMap;
-use std::rc::Rc;
-
-/// The links, and what is on its way over them.
-pub(super) struct Wires<'a> {
-    pub(super) network: Network,
-    /// Seconds a transfer takes besides its bytes and its path's latency.
-    latency: f64,
-    router: Router<'a>,
-    /// Ways between lanes, as they come up.
-    routes: BTreeMap<(u32, u32, u32, u32), Option<Route>>,
-    /// By the slot of the request.
-    transfers: Vec<Option<Transfer>>,
-    ended: Vec<ReqId>,
-    /// When the next flow ends, and an event says so.
-    flow_end: Option<Nanos>,
-    /// Layers of the model.
-    layers: u32,
-    /// Transfers don't share links, as some other simulators have it.
-    #[cfg(test)]
-    pub(super) apart: bool,
-}
-
-impl<'a> Wires<'a> {
-    pub(super) fn new(plan: &'a Plan, engine: &TransferEngine) -> Self {
-        Self {
-            network: Network::new(transfer_rates(&plan.topology, engine)),
-            latency: engine.latency,
-            router: Router::new(&plan.topology),
-            routes: BTreeMap::new(),
-            transfers: Vec::new(),
-            ended: Vec::new(),
-            flow_end: None,
-            layers: plan.model.layers.iter().map(|run| run.count).sum(),
-            #[cfg(test)]
-            apart: false,
-        }
-    }
-
-    fn transfer(&mut self, id: ReqId) -> Option<&mut Transfer> {
-        self.transfers.get_mut(id.0 as usize)?.as_mut()
-    }
-
-    fn put(&mut self, id: ReqId, transfer: Transfer) {
-        let slot = id.0 as usize;
-        if self.transfers.len() <= slot {
-            self.transfers.resize(slot + 1, None);
-        }
-        self.transfers[slot] = Some(transfer);
-    }
-}
-
-/// The way of KV from one lane to another.
-#[derive(Clone)]
-struct Route {
-    shape: Rc<TransferShape>,
-    /// Its channels, if they are the same for all lengths.
-    uses: Option<Rc<Vec<(u32, f64)>>>,
-    latency: Nanos,
-}
-
-impl Route {
-    fn uses(&self, tokens: u64) -> Rc<Vec<(u32, f64)>> {
-        match &self.uses {
-            Some(uses) => Rc::clone(uses),
-            None => uses(&self.shape.channels(tokens)),
-        }
-    }
-}
 
 /// A request between prefill and decode.
 #[derive(Clone, Copy)]
-struct Transfer {
+pub(super) struct Transfer {
     /// Prefill replica and lane, where its blocks are held, and where it decodes.
     from: (u32, u32),
     to: (u32, u32),
@@ -124,15 +53,6 @@ impl Transfer {
             tail: 0,
         }
     }
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "float casts saturate"
-)]
-fn nanos(seconds: f64) -> Nanos {
-    (seconds * 1e9).round() as Nanos
 }
 
 impl Engine<'_> {
@@ -345,46 +265,6 @@ impl Engine<'_> {
         let latency = route.map_or(0, |route| route.latency);
         let at = self.now.max(transfer.tail).saturating_add(latency);
         self.queue.push(at, Event::Landed { slot: id.0 });
-    }
-
-    fn route(&mut self, from: (u32, u32), to: (u32, u32)) -> Option<Route> {
-        let key = (from.0, from.1, to.0, to.1);
-        if let Some(route) = self.wires.routes.get(&key) {
-            return route.clone();
-        }
-        let route = self.find_route(from, to);
-        self.wires.routes.insert(key, route.clone());
-        route
-    }
-
-    fn find_route(&mut self, from: (u32, u32), to: (u32, u32)) -> Option<Route> {
-        let plan = self.plan;
-        let home = |(replica, lane): (u32, u32)| {
-            let (pool, index, lane) = self.replicas[replica as usize].homes[lane as usize];
-            (&plan.pools[pool], index, lane)
-        };
-        let shape = kv_transfer(
-            &mut self.wires.router,
-            &plan.model,
-            &|channel| plan.topology.channel(channel).rate.get(),
-            home(from),
-            home(to),
-        )?;
-        Some(Route {
-            latency: nanos(shape.latency + self.wires.latency),
-            uses: shape.is_uniform().then(|| uses(&shape.channels(0))),
-            shape: Rc::new(shape),
-        })
-    }
-
-    pub(super) fn watch_network(&mut self) {
-        self.recorder.flows(self.now, &self.wires.network);
-        if let Some(at) = self.wires.network.next_end()
-            && self.wires.flow_end != Some(at)
-        {
-            self.wires.flow_end = Some(at);
-            self.queue.push(at, Event::FlowEnd);
-        }
     }
 
     /// The network's next flow ends, if it does not end at another time by now.
