@@ -138,8 +138,8 @@ impl Network {
                 let link = &mut self.links[*channel as usize];
                 link.room -= step * link.load;
             }
-            for index in 0..active.len() {
-                let channel = active[index];
+            for channel in &active {
+                let channel = *channel;
                 let link = &self.links[channel as usize];
                 // Rounding may keep the first a hair from full.
                 if channel != first && !link.is_full() {
