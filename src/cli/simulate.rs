@@ -6,6 +6,7 @@ use crate::report::load_value;
 use crate::sim::{
     Control, Progress, Recording, Scenario, SimError, Summary, Timeline, Trace, run_recorded,
 };
+use crate::study::network;
 use crate::workload::{Arrivals, Load, Process};
 use clap::Args;
 use serde_json::{Value, json};
@@ -34,6 +35,9 @@ pub struct SimulateArgs {
     /// Add what the run did: events, steps, wall time, memory.
     #[arg(long)]
     stats: bool,
+    /// Say whether the network matters: runs again with its links half and ten times as fast.
+    #[arg(long)]
+    network: bool,
     /// Write every step and request as a trace for Perfetto or chrome://tracing.
     #[arg(long, value_name = "OUT.json")]
     trace_out: Option<PathBuf>,
@@ -79,6 +83,13 @@ pub(super) fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
     let started = Instant::now();
     let (summary, timeline) = recorded(args, &scenario)?;
     let wall = started.elapsed().as_secs_f64();
+    let links = if args.network {
+        let cancel = AtomicBool::new(false);
+        let own = network(&scenario, &summary, Control { cancel: &cancel });
+        Some(own.map_err(|error| Failure::CannotRun(error.to_string()))?)
+    } else {
+        None
+    };
     if let (Some(path), Some(timeline)) = (&args.timeline, &timeline) {
         let out = create(path)?;
         serde_json::to_writer(out, timeline).map_err(|error| cannot_write(path, &error))?;
@@ -88,6 +99,9 @@ pub(super) fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
         if let Some(object) = value.as_object_mut() {
             let own = validated::as_json(errors.as_ref());
             object.insert("validated".to_owned(), own);
+            if let Some(links) = &links {
+                object.insert("network".to_owned(), json!(links));
+            }
             if args.stats {
                 object.insert("stats".to_owned(), stats(&summary, wall));
             }
@@ -96,6 +110,9 @@ pub(super) fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
     } else {
         say!("{}, {}", print::plain(&design.name), print::load(load));
         say!("{}", print::summary(&summary));
+        if let Some(links) = &links {
+            say!("  network    {}", links.words());
+        }
         if let Some(own) = &errors {
             say!("  validated  {}", own.words());
         }

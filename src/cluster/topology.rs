@@ -180,6 +180,18 @@ impl Topology {
                 .any(|end| matches!(self.vertices[*end as usize], Vertex::Nic { .. }))
     }
 
+    /// The same with links between NICs and switches so many times as fast, for what-if runs.
+    #[must_use]
+    pub fn with_network(&self, factor: f64) -> Self {
+        let mut own = self.clone();
+        for channel in &mut own.channels {
+            if channel.class == ChannelClass::Network {
+                channel.rate = ByteRate::new(channel.rate.get() * factor);
+            }
+        }
+        own
+    }
+
     pub(super) fn add_vertex(&mut self, vertex: Vertex) -> u32 {
         let id = u32::try_from(self.vertices.len()).unwrap_or(u32::MAX);
         self.vertices.push(vertex);

@@ -3,7 +3,9 @@
 
 mod ask;
 mod curve;
+mod network;
 pub mod theory;
 
 pub use ask::{CurveStudy, Slo};
 pub use curve::{Ask, MAX_POINTS, Point, Stage};
+pub use network::{NetworkVerdict, Shift, network};

@@ -183,3 +183,34 @@ fn a_thinner_spine_delays_split_designs_only() {
     };
     assert_eq!(alone(8), alone(4));
 }
+
+// The verdict: a split design whose KV crosses one NIC has nothing to spare, one server alone does not care.
+#[test]
+fn whether_the_network_matters_is_said() {
+    let program = Program::new();
+    let text = two_servers(1, "50 GB/s");
+    let ask = |design| {
+        let args = [
+            "--design",
+            design,
+            "--fidelity",
+            "roofline",
+            "--rate",
+            "0.5",
+            "--requests",
+            "20",
+            "--network",
+        ];
+        simulate(&program, "asked", &text, &args)["network"].clone()
+    };
+    let (split, together) = (ask("a"), ask("b"));
+    // Half as fast: some 54 ms more before the first token.
+    assert_eq!(split["matters"], true, "{split}");
+    assert!(split["half"]["ttft"].as_f64().unwrap() > 0.05, "{split}");
+    assert!(
+        split["tenfold"]["ttft"].as_f64().unwrap() < -0.04,
+        "{split}"
+    );
+    assert_eq!(together["matters"], false, "{together}");
+    assert_eq!(together["half"]["ttft"], 0.0, "{together}");
+}
