@@ -207,8 +207,9 @@ fn whether_the_network_matters_is_said() {
     // Half as fast: some 54 ms more before the first token.
     assert_eq!(split["matters"], true, "{split}");
     assert!(split["half"]["ttft"].as_f64().unwrap() > 0.05, "{split}");
+    // Ten times as fast the NIC's own PCIe lanes are what is left.
     assert!(
-        split["tenfold"]["ttft"].as_f64().unwrap() < -0.04,
+        split["tenfold"]["ttft"].as_f64().unwrap() < -0.01,
         "{split}"
     );
     assert_eq!(together["matters"], false, "{together}");
