@@ -35,7 +35,7 @@ pub struct SimulateArgs {
     /// Add what the run did: events, steps, wall time, memory.
     #[arg(long)]
     stats: bool,
-    /// Ask whether the network matters: run twice more, with all links ten times and half as fast.
+    /// Say whether the network matters: runs again with its links half and ten times as fast.
     #[arg(long)]
     network: bool,
     /// Write every step and request as a trace for Perfetto or chrome://tracing.
@@ -83,13 +83,12 @@ pub(super) fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
     let started = Instant::now();
     let (summary, timeline) = recorded(args, &scenario)?;
     let wall = started.elapsed().as_secs_f64();
-    let network = match args.network {
-        true => {
-            let cancel = AtomicBool::new(false);
-            let verdict = network(&scenario, &summary, Control { cancel: &cancel });
-            Some(verdict.map_err(|error| Failure::CannotRun(error.to_string()))?)
-        }
-        false => None,
+    let links = if args.network {
+        let cancel = AtomicBool::new(false);
+        let own = network(&scenario, &summary, Control { cancel: &cancel });
+        Some(own.map_err(|error| Failure::CannotRun(error.to_string()))?)
+    } else {
+        None
     };
     if let (Some(path), Some(timeline)) = (&args.timeline, &timeline) {
         let out = create(path)?;
@@ -100,8 +99,8 @@ pub(super) fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
         if let Some(object) = value.as_object_mut() {
             let own = validated::as_json(errors.as_ref());
             object.insert("validated".to_owned(), own);
-            if let Some(network) = &network {
-                object.insert("network".to_owned(), json!(network));
+            if let Some(links) = &links {
+                object.insert("network".to_owned(), json!(links));
             }
             if args.stats {
                 object.insert("stats".to_owned(), stats(&summary, wall));
@@ -111,11 +110,11 @@ pub(super) fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
     } else {
         say!("{}, {}", print::plain(&design.name), print::load(load));
         say!("{}", print::summary(&summary));
+        if let Some(links) = &links {
+            say!("  network    {}", links.words());
+        }
         if let Some(own) = &errors {
             say!("  validated  {}", own.words());
-        }
-        if let Some(network) = &network {
-            say!("  network    {}", network.text);
         }
         if args.stats {
             say!("  run        {}", stats(&summary, wall));

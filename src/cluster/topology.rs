@@ -180,13 +180,12 @@ impl Topology {
                 .any(|end| matches!(self.vertices[*end as usize], Vertex::Nic { .. }))
     }
 
-    /// The same cluster with all that joins scale-up domains (links, and what joins GPUs to their NICs)
-    /// so many times as fast.
+    /// The same with links between NICs and switches so many times as fast, for what-if runs.
     #[must_use]
     pub fn with_network(&self, factor: f64) -> Self {
         let mut own = self.clone();
         for channel in &mut own.channels {
-            if channel.class != ChannelClass::ScaleUp {
+            if channel.class == ChannelClass::Network {
                 channel.rate = ByteRate::new(channel.rate.get() * factor);
             }
         }

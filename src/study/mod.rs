@@ -8,4 +8,4 @@ pub mod theory;
 
 pub use ask::{CurveStudy, Slo};
 pub use curve::{Ask, MAX_POINTS, Point, Stage};
-pub use network::{NetworkVerdict, Seen, network};
+pub use network::{NetworkVerdict, Shift, network};
