@@ -424,6 +424,7 @@ fn every_example_opens_and_runs() {
             let replicas: usize = plan.pools.iter().map(|pool| pool.replicas.len()).sum();
             let (gpus, expected) = match (name.as_str(), design.id.as_str()) {
                 ("colocated-1024-gpus", _) => (1024, 128),
+                ("pdd-1024-gpus", _) => (1024, 128),
                 ("deepseek-v3-h200", "a") => (8, 1),
                 ("deepseek-v3-h200", _) => (16, 2),
                 ("step-3-afd", "a") => (32, 17),
