@@ -22,6 +22,8 @@ const MICROS: usize = 4;
 const DIM: usize = STAGES + MICROS;
 /// Layers walked before a run is raised to a power.
 const WALKED: u32 = 12;
+/// Steps walked before the cycles' means are looked for.
+const PASSES: u32 = 6;
 
 /// What works or carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,16 +136,26 @@ impl AfdStep {
         }
         for run in runs {
             state = after_run(run, state);
-            for micro in run.layer.micros() {
-                for (busy, time) in step.busy.iter_mut().zip(micro) {
-                    let all = time.saturating_mul(u64::from(run.count));
-                    *busy = busy.saturating_add(all);
-                }
-            }
         }
+        step.busy = Self::work(runs);
         step.took = state.iter().flatten().copied().max().unwrap_or(0);
         step.drain = step.took - state[0].unwrap_or(0);
         step
+    }
+
+    /// Work of each resource in these layers.
+    #[must_use]
+    pub fn work(runs: &[Run]) -> [Femtos; STAGES] {
+        let mut work = [0_u64; STAGES];
+        for run in runs {
+            for micro in run.layer.micros() {
+                for (work, time) in work.iter_mut().zip(micro) {
+                    let all = time.saturating_mul(u64::from(run.count));
+                    *work = work.saturating_add(all);
+                }
+            }
+        }
+        work
     }
 
     /// Time in which a resource stands still: the bubble.
@@ -155,6 +167,24 @@ impl AfdStep {
     /// Time from step to step where the pipeline does not drain between them, rounded down.
     #[must_use]
     pub fn steady(runs: &[Run]) -> Femtos {
+        // Each resource's work and each micro-batch's way through all layers is a cycle, so the mean is
+        // no less than the longest. Where a state moves by no more than that in a step in any component,
+        // it is no more either (Baccelli et al., lemma 3.4.1): mostly so, and found in a few passes.
+        let least = longest(runs);
+        let micros = runs.iter().map(|run| run.layer.count).max().unwrap_or(0);
+        let mut state: State = [None; DIM];
+        state[..STAGES + micros].fill(Some(0));
+        for _ in 0..PASSES {
+            let next = runs.iter().fold(state, |state, run| after_run(run, state));
+            let within = state
+                .iter()
+                .zip(&next)
+                .all(|(old, new)| *new <= plus(*old, least));
+            if within {
+                return least;
+            }
+            state = next;
+        }
         let mut map = IDENTITY;
         for run in runs {
             for column in &mut map {
@@ -163,6 +193,19 @@ impl AfdStep {
         }
         cycle_mean(&map)
     }
+}
+
+/// The longest of the resources' work and the micro-batches' ways.
+fn longest(runs: &[Run]) -> Femtos {
+    let mut ways = [0_u64; MICROS];
+    for run in runs {
+        for (way, micro) in ways.iter_mut().zip(run.layer.micros()) {
+            let one: Femtos = micro.iter().sum();
+            *way = way.saturating_add(one.saturating_mul(u64::from(run.count)));
+        }
+    }
+    let work = AfdStep::work(runs);
+    work.into_iter().chain(ways).max().unwrap_or(0)
 }
 
 /// A time, or none: "never" of the max-plus algebra, less than all times.

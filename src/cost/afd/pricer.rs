@@ -19,6 +19,7 @@ use crate::cost::step::{Chunk, Femtos, HalfPricer, LaneShape, StepPrice, femtos}
 use crate::model::Ffn;
 use crate::plan::{Plan, PlannedService, PlannedSplit, Split};
 use crate::units::real;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// How a step used its resources.
@@ -51,9 +52,18 @@ pub struct SplitPricer {
     /// Tokens of the fullest step of decodes so far, and its layers.
     fullest: u32,
     kept: Vec<Run>,
+    /// Layers of each distinct kind.
+    counts: Vec<u32>,
+    /// Ways inside groups of FFN ranks, by distinct layer and tokens.
+    shared: BTreeMap<(usize, u32), [f64; 2]>,
+    // Lists of a step.
+    times: Vec<[Micro; 4]>,
     reach: Vec<u64>,
     chunks: Vec<Chunk>,
 }
+
+/// Most ways remembered.
+const SHARED: usize = 1 << 16;
 
 /// Bytes of a value on its way: FP8 with a scale of 32 bits for every 128 (DeepEP's), or BF16.
 fn value_bytes(format: Dtype) -> f64 {
@@ -103,6 +113,10 @@ impl SplitPricer {
         let ffn = half(split.ffn);
         let groups = f64::from(pool.layout.ep);
         let reached = reached(plan, &ffn, split.how, groups);
+        let mut counts = vec![0; ffn.kinds()];
+        for (kind, count) in ffn.runs() {
+            counts[kind] += count;
+        }
         let engine = &plan.pools[service.pool].engine;
         Some(Self {
             halves: split.attention.iter().map(|own| half(*own)).collect(),
@@ -121,6 +135,9 @@ impl SplitPricer {
             used: SplitUse::default(),
             fullest: 0,
             kept: Vec::new(),
+            counts,
+            shared: BTreeMap::new(),
+            times: Vec::new(),
             reach: Vec::new(),
             chunks: Vec::new(),
         })
@@ -166,10 +183,11 @@ impl SplitPricer {
         };
         self.runs.clear();
         let kinds = self.ffn.kinds();
-        let mut times = vec![[Micro::default(); 4]; kinds];
+        let mut times = std::mem::take(&mut self.times);
+        times.clear();
+        times.resize(kinds, [Micro::default(); 4]);
         let mut ends = [0; 4];
         let mut ffn_price = StepPrice::default();
-        let counts: Vec<u32> = (0..kinds).map(|kind| self.layers_of(kind)).collect();
         for micro in 0..micros {
             let (mut most, mut all) = (0, 0);
             for lane in lanes {
@@ -189,14 +207,23 @@ impl SplitPricer {
                 let formats = [self.how.dispatch, self.how.combine].map(value_bytes);
                 let bytes = self.hidden * self.reached[kind];
                 let of_group = bytes / self.groups * f64::from(all);
-                let shared = self.ffn.shared_ways(kind, of_group, formats);
+                let shared = match self.shared.get(&(kind, all)) {
+                    Some(known) => *known,
+                    None => {
+                        let own = self.ffn.shared_ways(kind, of_group, formats);
+                        if self.shared.len() < SHARED {
+                            self.shared.insert((kind, all), own);
+                        }
+                        own
+                    }
+                };
                 let [out, back] = std::array::from_fn(|way| {
                     let bytes = bytes * formats[way];
                     let network = self.ways[way].seconds(bytes, f64::from(most), mean);
                     femtos(network + shared[way])
                 });
                 times[index] = [attention, out, ffn.total, back];
-                ffn_price.add_all(&ffn.times(counts[kind]));
+                ffn_price.add_all(&ffn.times(self.counts[kind]));
             }
         }
         let count = micros as usize;
@@ -216,12 +243,12 @@ impl SplitPricer {
             self.runs
                 .extend(LayerTimes::new(&own[..count]).map(|layer| Run { layer, count: left }));
         }
-        let drains = AfdStep::of(&self.runs);
+        self.times = times;
         let decodes = lanes.iter().all(|lane| lane.chunks.is_empty());
         let took = if decodes {
             AfdStep::steady(&self.runs)
         } else {
-            drains.took
+            AfdStep::of(&self.runs).took
         };
         let tokens = lanes.iter().map(LaneShape::tokens).sum();
         if decodes && tokens > self.fullest {
@@ -229,7 +256,7 @@ impl SplitPricer {
             self.kept.clone_from(&self.runs);
         }
         self.used = SplitUse {
-            busy: drains.busy,
+            busy: AfdStep::work(&self.runs),
             took,
         };
         settle(&mut price, &ffn_price, took);
@@ -245,12 +272,6 @@ impl SplitPricer {
         price
     }
 
-    /// Layers like this one.
-    fn layers_of(&self, kind: usize) -> u32 {
-        let own = self.ffn.runs().filter(|(own, _)| *own == kind);
-        own.map(|(_, count)| count).sum()
-    }
-
     /// The lane whose attention takes longest, and that of all layers; none: nobody has work.
     fn slowest(&mut self, lanes: &[LaneShape<'_>]) -> Option<(usize, StepPrice)> {
         let mut slowest: Option<(usize, StepPrice)> = None;
@@ -261,11 +282,7 @@ impl SplitPricer {
             let half = &mut self.halves[self.of_lane[index]];
             let mut price = half.ends(lane);
             for kind in 0..half.kinds() {
-                let count = half
-                    .runs()
-                    .filter(|(own, _)| *own == kind)
-                    .map(|(_, n)| n)
-                    .sum();
+                let count = self.counts[kind];
                 price.add_all(&half.attention(kind, lane).times(count));
             }
             if slowest.is_none_or(|(_, other)| price.total > other.total) {

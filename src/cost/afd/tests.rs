@@ -125,3 +125,29 @@ proptest! {
         prop_assert!(AfdStep::steady(&slowed) >= AfdStep::steady(&all));
     }
 }
+
+proptest! {
+    /// The period is what many steps one after another take of each.
+    #[test]
+    fn the_period_is_that_of_many_steps(
+        layers in prop::collection::vec((prop::collection::vec([1_u64..500, 0..300, 1..500, 0..300], 1..5), 1_u32..30), 1..4),
+    ) {
+        let micros = layers[0].0.len();
+        let runs: Vec<Run> = layers
+            .iter()
+            .map(|(own, count)| {
+                let mut own = own.clone();
+                own.resize(micros, own[0]);
+                Run { layer: LayerTimes::new(&own).unwrap(), count: *count }
+            })
+            .collect();
+        let many = |steps: usize| {
+            let all: Vec<Run> = std::iter::repeat_n(&runs, steps).flatten().copied().collect();
+            AfdStep::of(&all).took
+        };
+        // A cycle may take several steps to come round.
+        let (few, more) = (many(200), many(1040));
+        let period = (more - few) as f64 / 840.0;
+        prop_assert!((AfdStep::steady(&runs) as f64 - period).abs() <= 1.0, "{period}");
+    }
+}

@@ -19,6 +19,7 @@ use crate::cost::operator::{Brought, Class, Fidelity};
 use crate::cost::reach::reaches;
 use crate::model::{Ffn, LayerRun, Model};
 use crate::plan::{Captured, PlannedPool, Role, StageRun};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Prices of a pool that is half of a split.
@@ -34,7 +35,12 @@ pub(in crate::cost) struct HalfPricer {
     /// Ranks that split each expert.
     experts: CommGroup,
     captured: bool,
+    /// Prices of routers, by distinct layer and tokens.
+    routers: BTreeMap<(usize, u32), StepPrice>,
 }
+
+/// Most prices of routers remembered.
+const ROUTERS: usize = 1 << 16;
 
 /// Whether two runs are of equal layers.
 fn same(one: &LayerRun, other: &LayerRun) -> bool {
@@ -105,6 +111,7 @@ impl HalfPricer {
             of_run,
             model: Arc::clone(model),
             experts: CommGroup::of(topology, &mut paths, &splitters),
+            routers: BTreeMap::new(),
             captured: !Captured::of(&pool.engine).is_none(),
             ranks,
         }
@@ -130,9 +137,21 @@ impl HalfPricer {
     pub(in crate::cost) fn attention(&mut self, kind: usize, lane: &LaneShape<'_>) -> StepPrice {
         let pass = Pass::default();
         let mut price = self.layers[kind].pass(&self.ranks, std::iter::once(*lane), pass);
+        price.add_all(&self.router(kind, lane.tokens()));
+        price
+    }
+
+    fn router(&mut self, kind: usize, tokens: u32) -> StepPrice {
+        if let Some(known) = self.routers.get(&(kind, tokens)) {
+            return *known;
+        }
+        let mut price = StepPrice::default();
         if let Some(run) = self.of_run.iter().position(|own| *own == kind) {
-            let router = router(&self.model, run, f64::from(lane.tokens()));
+            let router = router(&self.model, run, f64::from(tokens));
             add(&mut price, &self.ranks, &router, 1.0);
+        }
+        if self.routers.len() < ROUTERS {
+            self.routers.insert((kind, tokens), price);
         }
         price
     }
