@@ -1,6 +1,9 @@
 //! Does the network matter here? The same run with every link between NICs and switches half and ten
 //! times as fast; links inside a scale-up domain stay as they are.
 //!
+//! What moves KV keeps the most it takes of a NIC (`TransferEngine`): where that is the limit, faster links
+//! change nothing, as they would not.
+//!
 //! Both runs have the design's seed, so what differs is the links'. Where ten times as fast changes little
 //! the network is not what limits; where half as fast does, there is no room to save on it.
 
