@@ -162,7 +162,9 @@ fn overlapped(half: &StepPrice, layers: f64) -> f64 {
 }
 
 // DeepSeek's profile of its own engine on H800, experts perfectly balanced (systems.md §18). The bar is
-// 10 %; 2026-12-01: prefill −41 % in one batch and −8 % in two that overlap, decode −17 % and +14 %.
+// 10 %. As first reported: prefill −46 % (−17 in two batches that overlap), decode −33 (−19). With the
+// checkpoint's block scales: −58 (−47) and −74 (−71), which showed that experts after a dispatch were asked
+// of tables without one. With that mended (2026-12-01): −41 (−8) and −17 (+14). Not blind, then.
 // Overlap is worked out here. Exchanges are 1.25 of 3.5 s and 32 of 67 ms, and grouped products are
 // priced by H100's.
 #[test]
